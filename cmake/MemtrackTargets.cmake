@@ -1,0 +1,42 @@
+# Helpers that every folder uses, so that a CMakeLists.txt lists its sources and little else.
+
+add_library(memtrack_options INTERFACE)
+target_compile_options(memtrack_options INTERFACE
+  -Wall -Wextra -Wshadow
+  $<$<COMPILE_LANGUAGE:CXX>:-Wconversion -Wnon-virtual-dtor -Woverloaded-virtual>
+  $<$<BOOL:${MEMTRACK_WERROR}>:-Werror>)
+target_include_directories(memtrack_options INTERFACE "${PROJECT_SOURCE_DIR}")
+
+add_library(memtrack_sanitize INTERFACE)
+if(MEMTRACK_SANITIZE)
+  target_compile_options(memtrack_sanitize INTERFACE
+    "-fsanitize=${MEMTRACK_SANITIZE}" -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(memtrack_sanitize INTERFACE "-fsanitize=${MEMTRACK_SANITIZE}")
+endif()
+
+# mt_library(<folder> SOURCES ... [PUBLIC libs...] [PRIVATE libs...])
+# makes the static library memtrack_<folder> with the alias memtrack::<folder>.
+function(mt_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(memtrack_${name} STATIC ${ARG_SOURCES})
+  add_library(memtrack::${name} ALIAS memtrack_${name})
+  target_link_libraries(memtrack_${name}
+    PUBLIC ${ARG_PUBLIC}
+    PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:memtrack_options>)
+  target_link_libraries(memtrack_${name} PUBLIC $<BUILD_INTERFACE:memtrack_sanitize>)
+  target_include_directories(memtrack_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  set_target_properties(memtrack_${name} PROPERTIES EXPORT_NAME ${name})
+endfunction()
+
+# mt_test(<name> LABEL <unit|system> SOURCES ... LIBS ...)
+# makes one doctest binary and one ctest entry for it, with its label.
+function(mt_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} memtrack_test_main memtrack_options memtrack_sanitize)
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
+endfunction()

@@ -1,0 +1,47 @@
+// What flows between the stages of a capture.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "codec/byte_buffer.h"
+#include "codec/event_batch.h"
+#include "codec/event_encoder.h"
+#include "pipeline/buffer_pool.h"
+
+namespace memtrack::pipeline {
+
+/// Events in one poll's hand-over: at most this many.
+inline constexpr std::size_t kChunkEvents = 4096;
+
+/// Poller to batcher: a pooled EventBatch and its number (from 0, without gaps).
+struct Chunk {
+  std::uint64_t seq = 0;
+  Pooled<EventBatch> events;
+};
+
+/// A part of a chunk: events [begin, end) of `events`. Chunks are cut, not copied, where a batch ends inside one.
+struct Slice {
+  Pooled<EventBatch> events;
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
+
+/// Batcher to compressor: what becomes one frame.
+struct Batch {
+  std::uint64_t seq = 0;
+  std::uint64_t event_count = 0;
+  std::vector<Slice> slices;
+};
+
+/// Compressor to writer: one zstd frame and what the index keeps of it.
+struct Frame {
+  std::uint64_t seq = 0;
+  std::uint64_t decompressed_bytes = 0;
+  FrameSummary summary = {};
+  Pooled<ByteBuffer> bytes;         ///< the zstd frame
+  Pooled<ByteBuffer> modules;       ///< its module events as MessagePack, for the index; maybe empty
+  Pooled<ByteBuffer> suffix;        ///< with mappings = "suffix": Mapping events taken out of the frame
+};
+
+}  // namespace memtrack::pipeline
