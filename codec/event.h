@@ -1,6 +1,7 @@
 // Event: the in-memory form of one record of an artifact. See FORMAT.md for the form on disk.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -34,9 +35,9 @@ inline constexpr std::size_t kEventKindCount = 15;
 [[nodiscard]] std::optional<EventKind> event_kind(std::string_view name);
 
 /// Which memory counter an Rss or Rmap event is about (the kernel's MM_* numbers; swap, 2, is not recorded).
-inline constexpr std::uint64_t kMemberFile = 0;
-inline constexpr std::uint64_t kMemberAnon = 1;
-inline constexpr std::uint64_t kMemberShmem = 3;
+inline constexpr std::int64_t kMemberFile = 0;
+inline constexpr std::int64_t kMemberAnon = 1;
+inline constexpr std::int64_t kMemberShmem = 3;
 
 /// One event: 64 bytes, trivially copyable, without padding. Value-initialise it (`Event e{}`), set the common
 /// fields and the member of the union that belongs to `kind`. The variable parts of a Mapping (path) and of a
@@ -48,24 +49,24 @@ struct Event {
   /// Stack only: its `truncated` field (not a presence bit).
   static constexpr std::uint8_t kStackTruncated = 4;
 
-  struct Allocation {  // Malloc, Free, Realloc, Calloc, AlignedAlloc, Mmap, Munmap, Brk
+  struct Allocation {          // Malloc, Free, Realloc, Calloc, AlignedAlloc, Mmap, Munmap, Brk
     std::uint64_t size;        // bytes; unused by Free
     std::uint64_t old_addr;    // Realloc with kHasOldAddr
     std::uint64_t stack_hash;  // with kHasStackHash
     std::uint64_t reserved;
   };
   struct Rss {
-    std::uint64_t member;  // kMember*
-    std::uint64_t size;    // bytes, absolute
+    std::int64_t member;  // kMember*; signed 32 bit in the artifact
+    std::uint64_t size;   // bytes, absolute
     std::uint64_t reserved[2];
   };
   struct Rmap {
-    std::uint64_t member;  // kMember*
-    std::int64_t delta;    // pages
+    std::int64_t member;  // kMember*; signed 32 bit in the artifact
+    std::int64_t delta;   // pages
     std::uint64_t reserved[2];
   };
   struct Fork {
-    std::int64_t parent_pid;
+    std::int64_t parent_pid;  // signed 32 bit in the artifact
     std::uint64_t reserved[3];
   };
   struct Mapping {

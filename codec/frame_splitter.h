@@ -14,7 +14,7 @@ struct FrameRef {
   std::uint64_t offset;  ///< bytes from the start of the artifact
   std::uint64_t size;    ///< bytes; for a cut frame, what is left of it
   bool skippable;
-  bool cut;  ///< the bytes end inside this frame, and nothing after it is a frame
+  bool cut;                                   ///< the bytes end inside this frame, and nothing after it is a frame
   std::optional<std::uint64_t> content_size;  ///< as declared, never to be trusted for an allocation
 };
 

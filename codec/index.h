@@ -14,8 +14,8 @@
 namespace memtrack {
 
 struct IndexedFrame {
-  std::uint64_t offset = 0;             ///< of the frame in the file
-  std::uint64_t compressed_bytes = 0;   ///< of the whole frame
+  std::uint64_t offset = 0;            ///< of the frame in the file
+  std::uint64_t compressed_bytes = 0;  ///< of the whole frame
   std::uint64_t decompressed_bytes = 0;
   FrameSummary summary = {};
   bool operator==(const IndexedFrame&) const = default;
@@ -26,7 +26,7 @@ struct Digest {
   LossCounters losses = {};
   /// Whether the module section is there; false where the module events were over the cap.
   bool has_modules = true;
-  std::uint64_t modules_bytes = 0;   ///< of the module section: zstd frames of module events in file order
+  std::uint64_t modules_bytes = 0;  ///< of the module section: zstd frames of module events in file order
   bool operator==(const Digest&) const = default;
 };
 
@@ -41,8 +41,8 @@ struct Digest {
 
 struct ParsedIndex {
   Digest digest;
-  std::span<const std::byte> modules;   ///< the module section; a view into the artifact
-  std::uint64_t data_end = 0;           ///< offset of the digest frame: data frames tile [0, data_end)
+  std::span<const std::byte> modules;  ///< the module section; a view into the artifact
+  std::uint64_t data_end = 0;          ///< offset of the digest frame: data frames tile [0, data_end)
 };
 
 /// The index of an artifact: nothing where it is absent or foreign, kCorruptIndex where it is ours and damaged or does

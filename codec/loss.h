@@ -10,12 +10,12 @@ namespace memtrack {
 
 /// Numbers are part of the index format: never reuse one. FORMAT.md has the same table.
 enum class LossCause : std::uint8_t {
-  kRingFull = 0,        ///< on_full = "drop": the thread's ring had no room
-  kNoRing = 1,          ///< no free ring for a thread
-  kSignalNesting = 2,   ///< recorded from a signal handler nested too deep
-  kTrackerGone = 3,     ///< the tracker died and its target went on
-  kBadRecord = 4,       ///< a record in shared memory made no sense
-  kEarlyCall = 5,       ///< before the shim could reach its segment
+  kRingFull = 0,       ///< on_full = "drop": the thread's ring had no room
+  kNoRing = 1,         ///< no free ring for a thread
+  kSignalNesting = 2,  ///< recorded from a signal handler nested too deep
+  kTrackerGone = 3,    ///< the tracker died and its target went on
+  kBadRecord = 4,      ///< a record in shared memory made no sense
+  kEarlyCall = 5,      ///< before the shim could reach its segment
 };
 inline constexpr std::size_t kLossCauseCount = 6;
 
@@ -28,7 +28,9 @@ struct LossCounters {
 
   [[nodiscard]] std::uint64_t& operator[](LossCause cause) { return by_cause[static_cast<std::size_t>(cause)]; }
   [[nodiscard]] std::uint64_t operator[](LossCause cause) const { return by_cause[static_cast<std::size_t>(cause)]; }
-  [[nodiscard]] std::uint64_t total() const { return std::accumulate(by_cause.begin(), by_cause.end(), std::uint64_t{0}); }
+  [[nodiscard]] std::uint64_t total() const {
+    return std::accumulate(by_cause.begin(), by_cause.end(), std::uint64_t{0});
+  }
   bool operator==(const LossCounters&) const = default;
 };
 

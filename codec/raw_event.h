@@ -17,22 +17,22 @@
 #define MT_SLOT_BYTES 32u
 
 enum mt_record_kind {
-  MT_PAD = 0,              /* never written: a zeroed slot is not a record */
-  MT_MALLOC = 1,           /* addr, value = size */
-  MT_CALLOC = 2,           /* addr, value = size (product) */
-  MT_ALIGNED_ALLOC = 3,    /* addr, value = size */
-  MT_REALLOC_FRESH = 4,    /* realloc(NULL, n): addr, value = size */
-  MT_FREE = 5,             /* addr; stamped before the real free */
-  MT_REALLOC_BEGIN = 6,    /* addr = old address, value = requested size; stamped before the call */
-  MT_REALLOC_END = 7,      /* addr = result (0: failed, or freed when the size was 0); stamped after the call */
-  MT_MMAP = 8,             /* addr, value = length */
-  MT_MUNMAP_BEGIN = 9,     /* addr, value = length; stamped before the call */
-  MT_MUNMAP_END = 10,      /* value = 0 success, 1 failure */
-  MT_MREMAP_BEGIN = 11,    /* addr = old address, value = old length; stamped before the call */
-  MT_MREMAP_END = 12,      /* addr = new address (0: failed), value = new length; stamped after the call */
-  MT_BRK = 13,             /* addr = new break, value = bytes by which it moved (either way) */
-  MT_MAPPING = 14,         /* addr = start, value = length, more = path length; then one MT slot mt_mapping_more,
-                              then ceil(more / 32) slots of path bytes */
+  MT_PAD = 0,           /* never written: a zeroed slot is not a record */
+  MT_MALLOC = 1,        /* addr, value = size */
+  MT_CALLOC = 2,        /* addr, value = size (product) */
+  MT_ALIGNED_ALLOC = 3, /* addr, value = size */
+  MT_REALLOC_FRESH = 4, /* realloc(NULL, n): addr, value = size */
+  MT_FREE = 5,          /* addr; stamped before the real free */
+  MT_REALLOC_BEGIN = 6, /* addr = old address, value = requested size; stamped before the call */
+  MT_REALLOC_END = 7,   /* addr = result (0: failed, or freed when the size was 0); stamped after the call */
+  MT_MMAP = 8,          /* addr, value = length */
+  MT_MUNMAP_BEGIN = 9,  /* addr, value = length; stamped before the call */
+  MT_MUNMAP_END = 10,   /* value = 0 success, 1 failure */
+  MT_MREMAP_BEGIN = 11, /* addr = old address, value = old length; stamped before the call */
+  MT_MREMAP_END = 12,   /* addr = new address (0: failed), value = new length; stamped after the call */
+  MT_BRK = 13,          /* addr = new break, value = bytes by which it moved (either way) */
+  MT_MAPPING = 14,      /* addr = start, value = length, more = path length; then one MT slot mt_mapping_more,
+                           then ceil(more / 32) slots of path bytes */
   MT_RECORD_KIND_COUNT = 15
 };
 
