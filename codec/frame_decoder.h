@@ -1,6 +1,7 @@
 // One zstd frame to bytes, streamed in pieces of bounded size.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -27,6 +28,8 @@ class FrameDecoder {
   [[nodiscard]] Result<std::span<const std::byte>> next();
   /// After the end of a frame: its bytes ended before its content did.
   [[nodiscard]] bool cut() const;
+  /// Bytes of the current frame that were taken so far (for progress).
+  [[nodiscard]] std::uint64_t bytes_read() const;
 
  private:
   struct Context;
