@@ -30,10 +30,10 @@ class ArtifactWriter {
  public:
   struct Totals {
     std::uint64_t events = 0;
-    std::uint64_t frames = 0;       ///< data frames
-    std::uint64_t raw_bytes = 0;    ///< decompressed bytes of all data frames
+    std::uint64_t frames = 0;     ///< data frames
+    std::uint64_t raw_bytes = 0;  ///< decompressed bytes of all data frames
     std::uint64_t file_bytes = 0;
-    std::string path = {};          ///< of the finished artifact
+    std::string path = {};  ///< of the finished artifact
   };
 
   [[nodiscard]] static Result<ArtifactWriter> create(const WriteOptions& options, const CompressOptions& compress,

@@ -13,6 +13,8 @@ namespace memtrack::pipeline {
 
 /// Events in one poll's hand-over: at most this many.
 inline constexpr std::size_t kChunkEvents = 4096;
+/// A chunk is closed where the paths and stacks in it pass this much.
+inline constexpr std::size_t kChunkPayloadBytes = 1u << 20;
 
 /// Poller to batcher: a pooled EventBatch and its number (from 0, without gaps).
 struct Chunk {
@@ -39,9 +41,15 @@ struct Frame {
   std::uint64_t seq = 0;
   std::uint64_t decompressed_bytes = 0;
   FrameSummary summary = {};
-  Pooled<ByteBuffer> bytes;         ///< the zstd frame
-  Pooled<ByteBuffer> modules;       ///< its module events as MessagePack, for the index; maybe empty
-  Pooled<ByteBuffer> suffix;        ///< with mappings = "suffix": Mapping events taken out of the frame
+  Pooled<ByteBuffer> bytes;    ///< the zstd frame
+  Pooled<ByteBuffer> modules;  ///< its module events as MessagePack, for the index; maybe empty
+  Pooled<ByteBuffer> suffix;   ///< with mappings = "suffix": Mapping events taken out of the frame
 };
+
+/// Memory that an item keeps from being reused: what it counts against a queue's byte bound. A chunk that two batches
+/// share counts in both.
+[[nodiscard]] std::uint64_t held_bytes(const Chunk& chunk);
+[[nodiscard]] std::uint64_t held_bytes(const Batch& batch);
+[[nodiscard]] std::uint64_t held_bytes(const Frame& frame);
 
 }  // namespace memtrack::pipeline

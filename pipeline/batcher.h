@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "pipeline/batch.h"
 #include "pipeline/capture_options.h"
@@ -14,8 +15,9 @@ namespace memtrack::pipeline {
 /// drain and shutdown. Time is passed in (any monotonic clock).
 ///
 /// Promises: order kept; batches numbered from 0 without gaps; every batch but a flushed one has exactly
-/// options.events events (or passes options.bytes); flush() of nothing gives nothing; no copy of events, but where
-/// small chunks of a slow source are merged so that a batch never holds many nearly empty buffers.
+/// options.events events, or, where chunks hold options.bytes or more before that, all that is there; flush() of
+/// nothing gives nothing; no copy of events, but where small chunks of a slow source are merged so that a batch never
+/// holds many nearly empty buffers.
 /// Threads: one. Bounds: one batch and one chunk.
 class Batcher {
  public:
@@ -25,15 +27,25 @@ class Batcher {
 
   void add(Chunk chunk, Clock::time_point now);
   [[nodiscard]] std::optional<Batch> next_full();
+  /// The partial batch. (A full one where next_full() was not asked first; then call again.)
   [[nodiscard]] std::optional<Batch> flush();
-  /// The partial batch, if its first event came flush_interval or more before `now`.
+  /// flush(), if the first pending event came flush_interval or more before `now`.
   [[nodiscard]] std::optional<Batch> flush_if_older(Clock::time_point now);
 
-  [[nodiscard]] std::uint64_t next_seq() const;
-  [[nodiscard]] std::uint64_t pending_events() const;
+  [[nodiscard]] std::uint64_t next_seq() const { return next_seq_; }
+  [[nodiscard]] std::uint64_t pending_events() const { return pending_events_; }
 
  private:
-  // completed by the implementation
+  bool merge(const EventBatch& events);
+  Batch cut(std::uint64_t events);
+
+  const BatchOptions options_;
+  std::vector<Slice> slices_;  // what is pending, in order
+  std::uint64_t pending_events_ = 0;
+  std::uint64_t pending_bytes_ = 0;  // of the slices' whole chunks
+  Clock::time_point oldest_{};       // when the first pending event came; meaningful where there is one
+  Clock::time_point newest_{};       // when the last chunk came
+  std::uint64_t next_seq_ = 0;
 };
 
 }  // namespace memtrack::pipeline

@@ -12,18 +12,18 @@ namespace memtrack::pipeline {
 enum class MappingPlacement { kInline, kSuffix };
 
 struct BatchOptions {
-  std::uint32_t events = 65'536;             ///< events that make a frame, 1 to 1,048,576
-  std::uint64_t bytes = 64u << 20;           ///< or this much in memory, whatever comes first
+  std::uint32_t events = 65'536;    ///< events that make a frame, 1 to 1,048,576
+  std::uint64_t bytes = 64u << 20;  ///< or this much in memory, whatever comes first
   std::chrono::nanoseconds flush_interval = std::chrono::seconds(1);
 };
 
 struct QueueOptions {
-  std::uint32_t items = 16;                  ///< of each hop
-  std::uint64_t bytes = 8u << 20;            ///< of each hop
+  std::uint32_t items = 16;        ///< of each hop
+  std::uint64_t bytes = 8u << 20;  ///< of each hop
 };
 
 struct CompressOptions {
-  std::uint32_t workers = 1;                 ///< compressor actors, 1 to 64
+  std::uint32_t workers = 1;  ///< compressor actors, 1 to 64
   int level = kDefaultCompressionLevel;
   bool checksum = true;
 };
@@ -32,7 +32,7 @@ struct WriteOptions {
   std::string directory = ".";
   bool index = true;
   MappingPlacement mappings = MappingPlacement::kInline;
-  bool sync = false;                         ///< fsync at drain and at the end
+  bool sync = false;                              ///< fsync at drain and at the end
   std::uint64_t index_modules_bytes = 64u << 20;  ///< cap of the index's module section, before compression
 };
 

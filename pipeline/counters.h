@@ -14,9 +14,9 @@ struct CaptureCounters {
   std::uint64_t chunks = 0;
   std::uint64_t batches = 0;
   std::uint64_t frames_written = 0;
-  std::uint64_t raw_bytes = 0;         ///< MessagePack, before compression
-  std::uint64_t file_bytes = 0;        ///< of the artifact so far, index included
-  std::uint64_t queue_full = 0;        ///< times a stage had to wait for room
+  std::uint64_t raw_bytes = 0;   ///< MessagePack, before compression
+  std::uint64_t file_bytes = 0;  ///< of the artifact so far, index included
+  std::uint64_t queue_full = 0;  ///< times a stage had to wait for room
   LossCounters losses = {};
 };
 

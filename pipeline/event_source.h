@@ -43,7 +43,8 @@ class EventSource {
   [[nodiscard]] virtual std::int32_t root_pid() const = 0;
   /// Lets the events (the target) go.
   [[nodiscard]] virtual Result<void> start() = 0;
-  [[nodiscard]] virtual Result<Poll> poll(EventBatch& out, std::size_t max_events, std::chrono::nanoseconds timeout) = 0;
+  [[nodiscard]] virtual Result<Poll> poll(EventBatch& out, std::size_t max_events,
+                                          std::chrono::nanoseconds timeout) = 0;
   /// Notes where the source is now; a later poll() says drain_reached once all up to there has been given. Ends even if
   /// the producers never pause.
   virtual void begin_drain() = 0;

@@ -14,13 +14,13 @@ namespace memtrack::pipeline {
 /// Fills pooled chunks from a source.
 ///
 /// Promises: chunks are numbered from 0 without gaps; a chunk is given when it is full, or as soon as the source has
-/// nothing more at hand, so nothing waits in here.
+/// nothing more at hand, so nothing waits in here; what a failing poll had brought is given before its error is.
 /// Ownership: the source and the pool must outlive the poller. Threads: the source's one thread.
 class Poller {
  public:
   struct Step {
-    std::optional<Chunk> chunk;   ///< absent where the poll brought nothing
-    bool drain_reached = false;   ///< see EventSource::Poll
+    std::optional<Chunk> chunk;  ///< absent where the poll brought nothing
+    bool drain_reached = false;  ///< see EventSource::Poll
     bool ended = false;
   };
 
@@ -37,6 +37,8 @@ class Poller {
   EventSource& source_;
   BufferPool<EventBatch>& pool_;
   const std::uint32_t chunk_events_;
+  Pooled<EventBatch> chunk_;      // kept over polls that bring nothing
+  std::optional<Error> failure_;  // of the last poll, to be told at the next step
   std::uint64_t next_seq_ = 0;
 };
 

@@ -9,8 +9,8 @@
 namespace memtrack::pipeline {
 
 enum class SyntheticMix {
-  kRealistic,  ///< 48 % allocations, 42 % frees, 10 % reallocs; 4 threads; sizes 16-512, 5 % large up to 1 MiB; a module
-               ///< event now and then. A possible history: no live address is allocated, no dead one freed.
+  kRealistic,  ///< 48 % allocations, 42 % frees, 10 % reallocs; 4 threads; sizes 16-512, 5 % large up to 1 MiB; a
+               ///< module event now and then. A possible history: no live address is allocated, no dead one freed.
   kUniform,    ///< every kind equally often, fields over their whole range
 };
 
