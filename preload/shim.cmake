@@ -1,0 +1,34 @@
+# The LD_PRELOAD shim: C, libc only, never sanitized. memtrack_shim_core is what needs no hook to be tested: the ring's
+# producer, the session, the readers of /proc, the arena.
+add_library(memtrack_shim_options INTERFACE)
+target_compile_options(memtrack_shim_options INTERFACE
+  -std=gnu11 -O2 -Wconversion
+  -fvisibility=hidden
+  -ftls-model=initial-exec
+  -fno-builtin                   # no malloc + memset becomes calloc
+  -fno-optimize-sibling-calls    # a real function must see the shim as its caller
+  -fno-stack-protector)
+target_compile_definitions(memtrack_shim_options INTERFACE _GNU_SOURCE)
+target_link_libraries(memtrack_shim_options INTERFACE memtrack_options)
+
+add_library(memtrack_shim_core OBJECT
+  shim_arena.c
+  shim_proc.c
+  shim_ring.c
+  shim_session.c
+  shim_thread.c)
+target_link_libraries(memtrack_shim_core PRIVATE memtrack_shim_options)
+
+add_library(memtrack_shim SHARED
+  shim_heap.c
+  shim_mmap.c
+  shim_process.c
+  shim_real.c)
+target_link_libraries(memtrack_shim PRIVATE memtrack_shim_core memtrack_shim_options)
+target_link_options(memtrack_shim PRIVATE
+  -Wl,-z,now        # a hook never enters the loader
+  -Wl,-z,nodelete   # threads keep its destructor
+  -Wl,-z,defs)
+set_target_properties(memtrack_shim PROPERTIES
+  OUTPUT_NAME memtrack_preload
+  LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")

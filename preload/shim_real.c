@@ -1,0 +1,62 @@
+#include "preload/shim_real.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+struct shim_real shim_real;
+struct shim_range shim_own_text;
+struct shim_range shim_allocator_text;
+
+static void resolve(void* member, const char* name) {
+  void* symbol = dlsym(RTLD_NEXT, name);
+  memcpy(member, &symbol, sizeof symbol); /* ISO C has no cast from object to function pointer */
+}
+
+/* The executable segment of `info` that holds `address`; {0, 0} if none does. */
+static struct shim_range text_with(const struct dl_phdr_info* info, uintptr_t address) {
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)* segment = &info->dlpi_phdr[i];
+    const uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
+    if (segment->p_type != PT_LOAD || (segment->p_flags & PF_X) == 0) continue;
+    if (address - begin < segment->p_memsz) return (struct shim_range){begin, segment->p_memsz};
+  }
+  return (struct shim_range){0, 0};
+}
+
+static int look_at_object(struct dl_phdr_info* info, size_t bytes, void* unused) {
+  (void)bytes;
+  (void)unused;
+  const struct shim_range own = text_with(info, (uintptr_t)shim_real_resolve);
+  if (own.bytes != 0) shim_own_text = own;
+  const struct shim_range allocator = text_with(info, (uintptr_t)shim_real.malloc);
+  /* The C library's allocator calls no hook, but much else in there does: fopen, getline, ... */
+  const bool is_libc = text_with(info, (uintptr_t)shim_real.fork).bytes != 0;
+  if (allocator.bytes != 0 && !is_libc) shim_allocator_text = allocator;
+  return 0;
+}
+
+void shim_real_resolve(void) {
+  resolve(&shim_real.malloc, "malloc");
+  resolve(&shim_real.free, "free");
+  resolve(&shim_real.calloc, "calloc");
+  resolve(&shim_real.realloc, "realloc");
+  resolve(&shim_real.aligned_alloc, "aligned_alloc");
+  resolve(&shim_real.posix_memalign, "posix_memalign");
+  resolve(&shim_real.memalign, "memalign");
+  resolve(&shim_real.valloc, "valloc");
+  resolve(&shim_real.pvalloc, "pvalloc");
+  resolve(&shim_real.mmap, "mmap");
+  resolve(&shim_real.mmap64, "mmap64");
+  resolve(&shim_real.munmap, "munmap");
+  resolve(&shim_real.mremap, "mremap");
+  resolve(&shim_real.brk, "brk");
+  resolve(&shim_real.sbrk, "sbrk");
+  resolve(&shim_real.fork, "fork");
+  resolve(&shim_real.cfree, "cfree");
+  resolve(&shim_real.free_sized, "free_sized");
+  resolve(&shim_real.free_aligned_sized, "free_aligned_sized");
+  dlerror(); /* the program's next dlerror must not tell of the names that are missing here; */
+  dlerror(); /* this one drops the text */
+  dl_iterate_phdr(look_at_object, NULL);
+}
