@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "codec/event_schema.h"
-#include "codec/msgpack_reader.h"
+#include "codec/msgpack_scanner.h"
+#include "codec/msgpack_value.h"
 
 namespace memtrack {
 namespace {

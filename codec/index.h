@@ -21,14 +21,26 @@ struct IndexedFrame {
   bool operator==(const IndexedFrame&) const = default;
 };
 
+/// Events lost for a cause that this version has no name for (a later version wrote the file).
+struct OtherLoss {
+  std::uint32_t cause = 0;
+  std::uint64_t count = 0;
+  bool operator==(const OtherLoss&) const = default;
+};
+
 struct Digest {
-  std::vector<IndexedFrame> frames;  ///< data frames in file order
+  std::vector<IndexedFrame> frames;  ///< data frames in file order, one behind the other from byte 0
   LossCounters losses = {};
+  std::vector<OtherLoss> other_losses = {};
   /// Whether the module section is there; false where the module events were over the cap.
   bool has_modules = true;
   std::uint64_t modules_bytes = 0;  ///< of the module section: zstd frames of module events in file order
   bool operator==(const Digest&) const = default;
 };
+
+// The three writers fail with kLimitExceeded where a size does not fit the format (a digest frame or a data frame of
+// 4 GiB or more, over 4 million frames) and with kInvalidArgument where the frames don't tile the file or a section
+// that is said to be absent has a size. On error `out` is as before.
 
 /// Appends the beginning of the digest frame (everything before the module section, whose length is
 /// digest.modules_bytes and whose bytes the caller writes next).
@@ -47,7 +59,8 @@ struct ParsedIndex {
 
 /// The index of an artifact: nothing where it is absent or foreign, kCorruptIndex where it is ours and damaged or does
 /// not describe the file (its frames don't tile the bytes before it, a checksum is wrong). Callers other than a
-/// verifier treat an error like an absent index.
+/// verifier treat an error like an absent index. The data frames are not read; the module section is only walked, its
+/// frames have checksums of their own. Memory: in proportion to the seek table's real size.
 [[nodiscard]] Result<std::optional<ParsedIndex>> parse_index(std::span<const std::byte> artifact);
 
 }  // namespace memtrack

@@ -19,6 +19,16 @@ inline constexpr std::uint16_t kDigestVersion = 1;
 inline constexpr std::uint16_t kDigestHasModules = 1;
 inline constexpr std::size_t kDigestHeadBytes = 32;  // of the payload, in front of the body
 inline constexpr std::size_t kDigestTailBytes = 32;
+inline constexpr std::size_t kDigestTailCheckedBytes = 16;       // of the tail; head and body are checked whole
+inline constexpr std::uint16_t kDigestMustBeZeroFlags = 0x00FE;  // unknown ones of these: not ours to read
+
+// The body, decompressed.
+inline constexpr std::size_t kBodyHeaderBytes = 16;
+inline constexpr std::size_t kLossEntryBytes = 16;
+inline constexpr std::size_t kFrameEntryBytes = 64;
+inline constexpr std::size_t kMaxEntryBytes = 256;  // a later minor version may append fields
+inline constexpr std::size_t kMaxLossEntries = 4096;
+inline constexpr std::uint64_t kMaxIndexedFrames = 1u << 22;
 
 inline constexpr std::uint32_t kSeekFrameMagic = 0x184D2A5E;
 inline constexpr std::uint32_t kSeekFooterMagic = 0x8F92EAB1;
@@ -31,6 +41,7 @@ struct SeekTable {
   std::uint64_t offset;  ///< of its skippable frame in the span it was found in
   std::uint64_t frames;
   std::size_t entry_bytes;
+  unsigned descriptor;
 };
 
 /// The seek table that ends exactly where `bytes` end, where there is one.
@@ -47,7 +58,7 @@ struct SeekTable {
   if (load_u32(bytes, offset) != kSeekFrameMagic || load_u32(bytes, offset + kMagicBytes) != payload) {
     return std::nullopt;
   }
-  return SeekTable{.offset = offset, .frames = frames, .entry_bytes = entry_bytes};
+  return SeekTable{.offset = offset, .frames = frames, .entry_bytes = entry_bytes, .descriptor = descriptor};
 }
 
 [[nodiscard]] inline bool holds(std::span<const std::byte> bytes, std::uint64_t at, std::string_view text) {
