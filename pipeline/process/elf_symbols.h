@@ -9,8 +9,8 @@ namespace memtrack::pipeline {
 
 struct ElfImage {
   bool is_64bit = false;
-  std::uint16_t machine = 0;        ///< EM_*
-  std::string interpreter = {};     ///< PT_INTERP; empty: static
+  std::uint16_t machine = 0;     ///< EM_*
+  std::string interpreter = {};  ///< PT_INTERP; empty: static
 };
 
 /// Reads the headers of an ELF file. kInvalidArgument where it is none.

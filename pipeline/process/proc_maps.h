@@ -33,6 +33,19 @@ struct ResidentMemory {
 /// RssFile, RssAnon, RssShmem of /proc/PID/status; nothing where the process is gone.
 [[nodiscard]] std::optional<ResidentMemory> read_resident_memory(std::int32_t pid);
 
+/// The same from the text of a status file; nothing where it has no such lines (a process that has ended).
+[[nodiscard]] std::optional<ResidentMemory> parse_resident_memory(std::string_view status_text);
+
+struct ProcessStatus {
+  std::string name;              ///< the command name, 15 bytes at most
+  bool ended = false;            ///< all its threads have ended; only its parent has not looked yet
+  std::uint64_t start_time = 0;  ///< clock ticks after boot; tells two processes with the same number apart
+};
+/// The text of /proc/PID/stat, whatever the name holds (spaces, parentheses, newlines); nothing where it makes no
+/// sense.
+[[nodiscard]] std::optional<ProcessStatus> parse_process_status(std::string_view stat_text);
+/// That of a process; nothing where it is gone.
+[[nodiscard]] std::optional<ProcessStatus> read_process_status(std::int32_t pid);
 /// Field 22 of /proc/PID/stat (clock ticks after boot); nothing where the process is gone.
 [[nodiscard]] std::optional<std::uint64_t> read_start_time(std::int32_t pid);
 

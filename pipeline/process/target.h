@@ -12,8 +12,8 @@
 namespace memtrack::pipeline {
 
 struct TargetCommand {
-  std::vector<std::string> argv;                ///< argv[0] is looked up in PATH as a shell would
-  std::vector<std::string> environment;         ///< "NAME=value", all of it
+  std::vector<std::string> argv;         ///< argv[0] is looked up in PATH as a shell would
+  std::vector<std::string> environment;  ///< "NAME=value", all of it
 };
 
 /// A child process of ours that waits in front of execve until release().
