@@ -1,0 +1,42 @@
+// Command lines to what they ask for.
+#pragma once
+
+#include <expected>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tools/config.h"
+#include "tools/dump_command.h"
+
+namespace memtrack::tools {
+
+struct CaptureCall {
+  Config config = {};
+};
+struct PrintConfigCall {
+  Config config = {};
+};
+struct DumpCall {
+  ReadOptions options = {};
+};
+struct StatCall {
+  ReadOptions options = {};
+};
+/// --help and --version: text for standard output.
+struct TextCall {
+  std::string text = {};
+};
+using Call = std::variant<CaptureCall, PrintConfigCall, DumpCall, StatCall, TextCall>;
+
+struct UsageError {
+  std::string message = {};
+  int exit_code = 0;
+};
+
+/// Reads arguments (without the program's name) and the configuration file that they name. What stands behind the
+/// first "--" is the target's command, or, for readers, files.
+[[nodiscard]] std::expected<Call, UsageError> parse_command_line(std::span<const std::string> arguments);
+
+}  // namespace memtrack::tools
