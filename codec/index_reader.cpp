@@ -211,6 +211,7 @@ Result<void> IndexReader::walk_modules() const {
 
 Result<std::optional<ParsedIndex>> parse_index(std::span<const std::byte> artifact) {
   if (const auto table = find_seek_table(artifact)) return IndexReader(artifact, *table).read();
+  if (artifact.empty()) return std::nullopt;
   const Bytes end = artifact.last(std::min(artifact.size(), kSearchBytes));
   const void* mark = memmem(end.data(), end.size(), kDigestTailMagic.data(), kDigestTailMagic.size());
   if (mark == nullptr) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <utility>
 
 #include "codec/event_encoder.h"
 #include "codec/event_text.h"
@@ -90,6 +91,19 @@ std::string text_of(const EventBatch& batch) {
   return text;
 }
 
+namespace {
+
+void append_growing(EventBatch& to, const EventBatch& more) {
+  if (to.room() < more.size()) {
+    EventBatch larger(2 * (to.size() + more.size()));
+    for (std::size_t i = 0; i < to.size(); ++i) larger.append_from(to, i);
+    to = std::move(larger);
+  }
+  for (std::size_t i = 0; i < more.size(); ++i) to.append_from(more, i);
+}
+
+}  // namespace
+
 Reading read_artifact(std::span<const std::byte> artifact, const DecodeLimits& limits) {
   Reading reading;
   ArtifactCursor cursor(artifact, limits);
@@ -97,7 +111,7 @@ Reading read_artifact(std::span<const std::byte> artifact, const DecodeLimits& l
   while (true) {
     batch.clear();
     auto status = cursor.next(batch);
-    for (std::size_t i = 0; i < batch.size(); ++i) reading.events.append_from(batch, i);
+    append_growing(reading.events, batch);
     if (!status) reading.error = status.error();
     if (!status || *status == ArtifactCursor::Status::kEnd) break;
   }

@@ -35,7 +35,7 @@ using Bytes = std::vector<std::byte>;
 
 /// What a serial reader makes of an artifact.
 struct Reading {
-  EventBatch events{1u << 20};
+  EventBatch events{1000};
   bool truncated = false;
   DecodeCounters counters;
   std::optional<Error> error;
