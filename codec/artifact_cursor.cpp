@@ -129,10 +129,10 @@ ArtifactCursor::ArtifactCursor(ArtifactCursor&&) noexcept = default;
 ArtifactCursor& ArtifactCursor::operator=(ArtifactCursor&&) noexcept = default;
 ArtifactCursor::~ArtifactCursor() = default;
 
-Result<ArtifactCursor::Status> ArtifactCursor::next(EventBatch& out) {
+Result<ArtifactCursor::Status> ArtifactCursor::next(EventBatch& out, std::size_t payload_bytes) {
   State& state = *state_;
   while (!state.ended) {
-    if (out.room() == 0) return Status::kMore;
+    if (out.room() == 0 || out.payload_bytes() >= payload_bytes) return Status::kMore;
     auto went_on = !state.piece.empty() ? state.decode(out) : state.in_frame ? state.next_piece() : state.next_frame();
     if (!went_on) {
       state.ended = true;

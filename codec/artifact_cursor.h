@@ -1,7 +1,9 @@
 // Serial reader of a whole artifact in memory: splitter, frame decoder and event decoder in one loop.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -28,8 +30,10 @@ class ArtifactCursor {
   ArtifactCursor& operator=(ArtifactCursor&&) noexcept;
   ~ArtifactCursor();
 
-  /// Appends events until the batch is full or the artifact ends.
-  [[nodiscard]] Result<Status> next(EventBatch& out);
+  /// Appends events until the batch is full, holds `payload_bytes` of paths and stacks (or little more), or the
+  /// artifact ends.
+  [[nodiscard]] Result<Status> next(EventBatch& out,
+                                    std::size_t payload_bytes = std::numeric_limits<std::size_t>::max());
 
   /// The last frame was cut; all events before the cut have been given. Meaningful after kEnd.
   [[nodiscard]] bool truncated() const;
