@@ -41,9 +41,9 @@ struct Frame {
   std::uint64_t seq = 0;
   std::uint64_t decompressed_bytes = 0;
   FrameSummary summary = {};
-  Pooled<ByteBuffer> bytes;    ///< the zstd frame
-  Pooled<ByteBuffer> modules;  ///< its module events as MessagePack, for the index; maybe empty
-  Pooled<ByteBuffer> suffix;   ///< with mappings = "suffix": Mapping events taken out of the frame
+  Pooled<ByteBuffer> bytes = {};    ///< the zstd frame
+  Pooled<ByteBuffer> modules = {};  ///< its module events as MessagePack, for the index; absent where there are none
+  Pooled<ByteBuffer> suffix = {};  ///< with mappings = "suffix": the Mapping events taken out of the frame; else absent
 };
 
 /// Memory that an item keeps from being reused: what it counts against a queue's byte bound. A chunk that two batches

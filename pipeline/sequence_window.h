@@ -6,6 +6,9 @@
 
 namespace memtrack::pipeline {
 
+/// The widest window that the ordered end (ArtifactWriter) takes.
+inline constexpr std::uint64_t kMaxSequenceWindow = 1024;
+
 /// Bounds the numbered items between a stage that gives out numbers (the batcher) and one that takes them strictly in
 /// order (the writer). As only `size` numbers are out at a time, the one that waits for a missing number holds fewer
 /// than `size` items and never has to refuse one, so a full window can't deadlock.

@@ -1,0 +1,62 @@
+#include "pipeline/mapped_file.h"
+
+#include <cerrno>
+#include <fstream>
+#include <sys/stat.h>
+
+#include <doctest/doctest.h>
+
+#include "tests/pipeline/artifact_support.h"
+
+namespace memtrack::pipeline {
+
+TEST_CASE("a mapped file shows the file's bytes") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "file") << std::string(10'000, 'x') << "end";
+  auto file = MappedFile::open(folder / "file");
+  REQUIRE(file);
+  REQUIRE(file->bytes().size() == 10'003);
+  CHECK(file->bytes()[10'002] == std::byte{'d'});
+  CHECK(file->path() == folder / "file");
+  const MappedFile moved = std::move(*file);
+  CHECK(moved.bytes()[0] == std::byte{'x'});
+}
+
+TEST_CASE("a file of 0 bytes is an empty span, not an error (A7)") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "file").flush();
+  const auto file = MappedFile::open(folder / "file");
+  REQUIRE(file);
+  CHECK(file->bytes().empty());
+}
+
+TEST_CASE("what can't be mapped is told in one sentence") {
+  const TemporaryFolder folder;
+  SUBCASE("nothing there") {
+    const auto file = MappedFile::open(folder / "none");
+    REQUIRE_FALSE(file);
+    CHECK(file.error().code == ErrorCode::kIo);
+    CHECK(file.error().system_errno == ENOENT);
+    CHECK(to_string(file.error()).starts_with(folder / "none: can't be read: there is no such file"));
+  }
+  SUBCASE("a folder") {
+    const auto file = MappedFile::open(folder.path());
+    REQUIRE_FALSE(file);
+    CHECK(file.error().code == ErrorCode::kInvalidArgument);
+    CHECK(to_string(file.error()) == folder.path() + ": is a folder; name a file in it");
+  }
+  SUBCASE("a pipe, without waiting for its other end") {
+    REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+    const auto file = MappedFile::open(folder / "pipe");
+    REQUIRE_FALSE(file);
+    CHECK(file.error().code == ErrorCode::kInvalidArgument);
+  }
+  SUBCASE("a path through a file") {
+    std::ofstream(folder / "file").flush();
+    const auto file = MappedFile::open(folder / "file/more");
+    REQUIRE_FALSE(file);
+    CHECK(file.error().system_errno == ENOTDIR);
+  }
+}
+
+}  // namespace memtrack::pipeline
