@@ -17,11 +17,11 @@ inline constexpr std::array<std::uint8_t, 256> kFixedBytes = [] {
     const bool has_length = (tag >= 0x80 && tag <= 0xbf) || (tag >= 0xc4 && tag <= 0xc9) || tag >= 0xd9;
     if (has_length && tag < 0xe0) sizes[tag] = kVariable;
   }
-  sizes[0xc1] = kVariable;                                       // never used: the slow path refuses it
-  for (const unsigned tag : {0xcc, 0xd0}) sizes[tag] = 1;        // 8 bit
-  for (const unsigned tag : {0xcd, 0xd1}) sizes[tag] = 2;        // 16 bit
-  for (const unsigned tag : {0xca, 0xce, 0xd2}) sizes[tag] = 4;  // 32 bit and float
-  for (const unsigned tag : {0xcb, 0xcf, 0xd3}) sizes[tag] = 8;  // 64 bit and double
+  sizes[0xc1] = kVariable;                                          // never used: the slow path refuses it
+  for (const unsigned tag : {0xccu, 0xd0u}) sizes[tag] = 1;         // 8 bit
+  for (const unsigned tag : {0xcdu, 0xd1u}) sizes[tag] = 2;         // 16 bit
+  for (const unsigned tag : {0xcau, 0xceu, 0xd2u}) sizes[tag] = 4;  // 32 bit and float
+  for (const unsigned tag : {0xcbu, 0xcfu, 0xd3u}) sizes[tag] = 8;  // 64 bit and double
   for (unsigned log = 0; log <= 4; ++log) sizes[0xd4 + log] = static_cast<std::uint8_t>(1 + (1u << log));  // fixext
   return sizes;
 }();
