@@ -13,6 +13,9 @@ if(MEMTRACK_SANITIZE)
     "-fsanitize=${MEMTRACK_SANITIZE}" -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(memtrack_sanitize INTERFACE "-fsanitize=${MEMTRACK_SANITIZE}")
 endif()
+if(MEMTRACK_FUZZERS)
+  target_compile_options(memtrack_sanitize INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 # mt_library(<folder> SOURCES ... [PUBLIC libs...] [PRIVATE libs...])
 # makes the static library memtrack_<folder> with the alias memtrack::<folder>.
