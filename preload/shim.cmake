@@ -11,13 +11,18 @@ target_compile_options(memtrack_shim_options INTERFACE
 target_compile_definitions(memtrack_shim_options INTERFACE _GNU_SOURCE)
 target_link_libraries(memtrack_shim_options INTERFACE memtrack_options)
 
-add_library(memtrack_shim_core OBJECT
+set(MEMTRACK_SHIM_CORE_SOURCES
   shim_arena.c
   shim_proc.c
   shim_ring.c
   shim_session.c
   shim_thread.c)
+add_library(memtrack_shim_core OBJECT ${MEMTRACK_SHIM_CORE_SOURCES})
 target_link_libraries(memtrack_shim_core PRIVATE memtrack_shim_options)
+
+# The same for the unit tests, where sanitizers are welcome.
+add_library(memtrack_shim_core_checked OBJECT EXCLUDE_FROM_ALL ${MEMTRACK_SHIM_CORE_SOURCES})
+target_link_libraries(memtrack_shim_core_checked PRIVATE memtrack_shim_options memtrack_sanitize)
 
 add_library(memtrack_shim SHARED
   shim_heap.c

@@ -168,8 +168,9 @@ void SegmentHarness::free_dead() {
     if (!image_noted_[i]) continue;
     bool used = false;
     for (std::uint32_t r = 0; r < options_.ring_count; ++r) {
-      const bool owned = __atomic_load_n(&rings_[r].state, __ATOMIC_ACQUIRE) != MT_STATE_FREE;
-      used = used || (owned && rings_[r].image == i);
+      const std::uint32_t state = __atomic_load_n(&rings_[r].state, __ATOMIC_ACQUIRE);
+      // One that is being claimed does not say yet whose it is.
+      used = used || state == MT_STATE_CLAIMED || (state != MT_STATE_FREE && rings_[r].image == i);
     }
     if (used || !process_gone(images_[i].pid)) continue;
     image_noted_[i] = false;

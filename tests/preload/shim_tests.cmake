@@ -1,0 +1,39 @@
+# Tests of the shim without the tracker.
+add_library(memtrack_segment_harness STATIC segment_harness.cpp)
+target_link_libraries(memtrack_segment_harness PUBLIC memtrack_options memtrack_sanitize)
+
+mt_test(preload_shim_test LABEL unit
+  SOURCES shim_test.cpp shim_proc_test.cpp
+  LIBS memtrack_shim_core_checked memtrack_segment_harness Threads::Threads)
+
+mt_test(preload_shim_run_test LABEL unit
+  SOURCES shim_run_test.cpp
+  LIBS memtrack_segment_harness)
+add_dependencies(preload_shim_run_test memtrack_shim
+  fixture_dlopen_library fixture_exits fixture_fork_storm fixture_fork_tree fixture_known_calls fixture_new_forms
+  fixture_spawn_children fixture_thread_churn fixture_threads_race)
+target_compile_definitions(preload_shim_run_test PRIVATE
+  MEMTRACK_SHIM_PATH="$<TARGET_FILE:memtrack_shim>"
+  MEMTRACK_FIXTURE_DIR="$<TARGET_FILE_DIR:fixture_known_calls>")
+
+# What the built shim may contain, and that the check of it finds each kind of violation.
+add_test(NAME preload_shim_check
+  COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/shim_check.sh" "$<TARGET_FILE:memtrack_shim>")
+set_tests_properties(preload_shim_check PROPERTIES LABELS unit TIMEOUT 60)
+
+function(mt_shim_violation name expected)
+  add_library(${name} MODULE shim_check_violations.c)
+  target_compile_definitions(${name} PRIVATE _GNU_SOURCE ${ARGN})
+  target_compile_options(${name} PRIVATE -fno-builtin)
+  add_test(NAME preload_shim_check_finds_${name}
+    COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/shim_check.sh" "$<TARGET_FILE:${name}>")
+  set_tests_properties(preload_shim_check_finds_${name} PROPERTIES
+    LABELS unit TIMEOUT 60 PASS_REGULAR_EXPRESSION "violation: ${expected}")
+endfunction()
+mt_shim_violation(shim_with_lazy_tls "lazy TLS relocation" PLANT_LAZY_TLS)
+mt_shim_violation(shim_with_big_tls "TLS of" PLANT_BIG_TLS)
+mt_shim_violation(shim_with_allocation "imports malloc" PLANT_ALLOCATION)
+mt_shim_violation(shim_with_stdio "imports fopen" PLANT_STDIO)
+mt_shim_violation(shim_with_extra_export "exports planted_helper" PLANT_EXPORT)
+mt_shim_violation(shim_with_library "needs libm" PLANT_LIBRARY)
+target_link_libraries(shim_with_library PRIVATE m)
