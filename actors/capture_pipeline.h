@@ -21,13 +21,13 @@ namespace memtrack::actors {
 enum class StageId : std::uint8_t { kPoller, kBatcher, kCompressor, kWriter };
 [[nodiscard]] std::string_view to_string(StageId stage);
 
-/// Called by a stage's own thread right before it works on an item; for tracing and for fault injection. `worker` is the
-/// compressor's number, else 0. What it throws counts as the stage's failure.
+/// Called by a stage's own thread right before it works on an item; for tracing and for fault injection. `worker` is
+/// the compressor's number, else 0. What it throws counts as the stage's failure.
 using StageHook = std::function<void(StageId stage, std::uint32_t worker, std::uint64_t seq)>;
 
 struct CaptureSummary {
   pipeline::CaptureCounters counters = {};
-  std::string path = {};                               ///< of the artifact
+  std::string path = {};  ///< of the artifact
   std::optional<pipeline::TargetExit> target = {};
   std::vector<std::string> notes = {};
 };
