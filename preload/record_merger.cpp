@@ -181,7 +181,6 @@ void RecordMerger::take_note(NoteLane& lane) {
     case NoteKind::kExec:
       translator_.tell(process, note.ticks, process_event(EventKind::kExec, process.pid));
       process.mappings.clear();
-      process.resident.reset();
       if (note.image != nullptr) table_.image_begins(process, *note.image);
       break;
     case NoteKind::kExit:

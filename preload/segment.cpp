@@ -21,6 +21,7 @@ namespace ipc = boost::interprocess;
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMinRingBytes = 4096;
 constexpr std::uint64_t kMaxRingBytes = 1ull << 32;
+constexpr std::uint64_t kMaxRings = 65'536;  // every sweep looks at each
 constexpr std::uint64_t kMinImages = 16;
 constexpr std::uint64_t kMaxImages = 4096;
 constexpr std::uint64_t kBytesPerImage = 64u << 10;  // an image for each so many bytes of segment, within the bounds
@@ -79,7 +80,7 @@ Result<SegmentLayout> plan_segment(std::uint64_t segment_bytes, std::uint64_t ri
                                        " bytes, too little for a ring of " + std::to_string(ring_bytes) +
                                        " bytes (source.preload.ring_size) and the tables beside it"));
   }
-  layout.ring_count = static_cast<std::uint32_t>(std::min<std::uint64_t>(rings, 1u << 20));
+  layout.ring_count = static_cast<std::uint32_t>(std::min(rings, kMaxRings));
   layout.data_offset = align(layout.rings_offset + layout.ring_count * sizeof(mt_ring), kPage);
   layout.bytes = layout.data_offset + layout.ring_count * ring_bytes;
   return layout;

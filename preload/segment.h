@@ -22,8 +22,8 @@ struct SegmentLayout {
   std::uint32_t ring_slots = 0;
 };
 
-/// As many rings of `ring_bytes` as fit beside the tables into `segment_bytes`. kInvalidArgument, with the setting's
-/// name, where none does or a ring's size is no power of two of at least 4 KiB.
+/// As many rings of `ring_bytes` as fit beside the tables into `segment_bytes`, 65,536 at most. kInvalidArgument, with
+/// the setting's name, where none does or a ring's size is no power of two of at least 4 KiB.
 [[nodiscard]] Result<SegmentLayout> plan_segment(std::uint64_t segment_bytes, std::uint64_t ring_bytes);
 
 /// A segment in memory; owns nothing.

@@ -1,0 +1,222 @@
+#include "preload/preload_source.h"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <unistd.h>
+#include <utility>
+
+#include "pipeline/process/proc_maps.h"
+#include "pipeline/process/target.h"
+#include "preload/futex.h"
+#include "preload/process_probe.h"
+#include "preload/record_merger.h"
+#include "preload/segment.h"
+#include "preload/target_environment.h"
+#include "preload/time_source.h"
+#include "preload/trackability.h"
+
+namespace memtrack::preload {
+namespace {
+
+using std::chrono::nanoseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+/// Members are destroyed from the last to the first: the merger before what it refers to, the segment before the
+/// target, whose destruction ends it where it was never released.
+class PreloadSource final : public pipeline::EventSource {
+ public:
+  explicit PreloadSource(PreloadOptions options) : options_(std::move(options)) {}
+  ~PreloadSource() override { close_segment(); }
+
+  Result<void> open() override;
+  [[nodiscard]] std::int32_t root_pid() const override { return target_ ? target_->pid() : 0; }
+  Result<void> start() override;
+  Result<Poll> poll(EventBatch& out, std::size_t max_events, nanoseconds timeout) override;
+  void begin_drain() override;
+  void request_stop() override;
+  Result<void> set_enabled(bool enabled) override;
+  [[nodiscard]] LossCounters losses() const override { return merger_ ? merger_->losses() : LossCounters{}; }
+  [[nodiscard]] std::optional<pipeline::TargetExit> target_exit() const override { return exit_; }
+  [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
+
+ private:
+  /// A sweep costs some microseconds and takes what came since the last one: not more often than this, unless a ring
+  /// calls.
+  static constexpr nanoseconds kSweepPace = std::chrono::milliseconds(1);
+
+  Result<void> make_segment();
+  void close_segment();
+  bool sweep_if_due(SteadyClock::time_point now);
+  void check_end();
+  void end();
+  void wait(nanoseconds longest);
+  [[nodiscard]] bool busy() const {
+    return segment_ && merger_->last_taken() >= segment_->view().layout.ring_slots / 8;
+  }
+
+  PreloadOptions options_;
+  std::optional<pipeline::Target> target_;
+  std::optional<Segment> segment_;
+  std::optional<MachineTime> time_;
+  std::unique_ptr<ProcessProbe> probe_;
+  std::optional<RecordMerger> merger_;
+  std::optional<pipeline::TargetExit> exit_;
+  std::vector<std::string> notes_;
+  SteadyClock::time_point last_sweep_{};
+  nanoseconds step_ = kSweepPace;  // of waiting: grows while nothing happens
+  std::atomic<bool> stop_requested_{false};
+  bool merging_ = false;
+  bool draining_ = false;
+  bool closing_ = false;  // the last sweep has been asked for
+  bool swept_last_ = false;
+  bool ended_ = false;
+};
+
+Result<void> PreloadSource::open() {
+  remove_stale_segments();
+  if (auto made = make_segment(); !made) return made;
+  auto environment = make_target_environment(options_.environment, options_.shim_path, segment_->path());
+  if (!environment) return std::unexpected(std::move(environment.error()));
+  auto target = pipeline::Target::spawn({.argv = options_.command, .environment = std::move(*environment)});
+  if (!target) return std::unexpected(std::move(target.error()));
+  if (auto trackable = check_trackable(target->executable()); !trackable) return trackable;
+  target_.emplace(std::move(*target));
+  merger_->expect_root(target_->pid());
+  return {};
+}
+
+Result<void> PreloadSource::make_segment() {
+  const auto layout = plan_segment(options_.segment_bytes, options_.ring_bytes);
+  if (!layout) return std::unexpected(layout.error());
+  const mt_clock clock = best_clock();
+  const std::int32_t self = ::getpid();
+  auto segment =
+      Segment::create(*layout, {.clock = clock,
+                                .on_full = options_.on_full == OnFull::kBlock ? MT_ON_FULL_BLOCK : MT_ON_FULL_DROP,
+                                .enabled = options_.start_enabled,
+                                .tracker_pid = self,
+                                .tracker_start_time = pipeline::read_start_time(self).value_or(0)});
+  if (!segment) return std::unexpected(std::move(segment.error()));
+  segment_.emplace(std::move(*segment));
+  time_.emplace(clock);
+  probe_ = make_process_probe();
+  merger_.emplace(segment_->view(), *time_, *probe_,
+                  RecordMerger::Options{.rss_interval_ns = static_cast<std::uint64_t>(options_.rss_interval.count()),
+                                        .start_enabled = options_.start_enabled});
+  return {};
+}
+
+Result<void> PreloadSource::start() {
+  return target_->release();
+}
+
+void PreloadSource::close_segment() {
+  if (!segment_) return;
+  __atomic_store_n(&segment_->view().header->closed, 1u, __ATOMIC_SEQ_CST);
+  merger_->wake_all();
+}
+
+Result<PreloadSource::Poll> PreloadSource::poll(EventBatch& out, std::size_t max_events, nanoseconds timeout) {
+  const std::size_t before = out.size();
+  const SteadyClock::time_point deadline = SteadyClock::now() + timeout;
+  Poll result;
+  while (!ended_) {
+    if (stop_requested_.load(std::memory_order_acquire)) end();
+    if (merging_) {
+      merging_ = merger_->merge(out, max_events - (out.size() - before));
+      if (!merging_) check_end();
+    }
+    if (draining_ && !merging_ && (ended_ || merger_->drain_reached())) {
+      draining_ = false;
+      result.drain_reached = true;
+    }
+    if (out.size() > before || result.drain_reached || ended_) break;
+    const SteadyClock::time_point now = SteadyClock::now();
+    if (sweep_if_due(now)) continue;
+    if (now >= deadline) break;
+    wait(deadline - now);
+  }
+  result.ended = ended_;
+  return result;
+}
+
+/// True where a sweep was made, so that there may be something to merge.
+bool PreloadSource::sweep_if_due(SteadyClock::time_point now) {
+  const bool urgent = closing_ || busy();
+  if (!urgent && now - last_sweep_ < kSweepPace) return false;
+  last_sweep_ = now;
+  if (!urgent && !draining_ && !merger_->has_news()) return false;
+  merger_->sweep();
+  merging_ = true;
+  swept_last_ = closing_;
+  step_ = kSweepPace;
+  return true;
+}
+
+/// Called when all of a sweep has been given.
+void PreloadSource::check_end() {
+  if ((merger_->root_gone() || swept_last_) && !exit_) exit_ = target_->try_wait();
+  if (swept_last_) {
+    ended_ = true;
+    for (const RecordMerger::Survivor& survivor : merger_->survivors()) {
+      notes_.push_back("process " + std::to_string(survivor.pid) + " (" + survivor.name +
+                       ") outlived the capture and went on untracked");
+    }
+    if (exit_ && !merger_->root_was_seen()) {
+      notes_.push_back("the target never loaded the shim: nothing of it was recorded");
+    }
+    return;
+  }
+  const bool over = options_.wait == WaitFor::kRoot ? merger_->root_gone() : merger_->all_gone();
+  if (over) end();
+}
+
+void PreloadSource::end() {
+  if (closing_) return;
+  closing_ = true;
+  close_segment();
+  merger_->finish();
+}
+
+/// Sleeps until a ring calls or `longest` is over; each time longer, up to that, while nothing happens.
+void PreloadSource::wait(nanoseconds longest) {
+  std::uint32_t* const word = &segment_->view().header->tracker_sleeping;
+  const nanoseconds pace = kSweepPace - (SteadyClock::now() - last_sweep_);
+  const nanoseconds limit = std::min(longest, std::max(step_, pace));
+  __atomic_store_n(word, 1u, __ATOMIC_SEQ_CST);
+  if (!stop_requested_.load(std::memory_order_acquire)) futex_wait(word, 1u, limit);
+  if (__atomic_exchange_n(word, 0u, __ATOMIC_SEQ_CST) == 0) {
+    last_sweep_ = {};  // called: don't let the pace hold us
+  } else {
+    step_ = std::min(step_ * 2, nanoseconds(std::chrono::milliseconds(100)));
+  }
+}
+
+void PreloadSource::begin_drain() {
+  if (!merger_) return;
+  draining_ = true;
+  last_sweep_ = {};  // the pace must not delay the first look
+  merger_->begin_drain();
+}
+
+void PreloadSource::request_stop() {
+  stop_requested_.store(true, std::memory_order_release);
+  if (!segment_) return;
+  std::uint32_t* const word = &segment_->view().header->tracker_sleeping;
+  __atomic_store_n(word, 0u, __ATOMIC_SEQ_CST);
+  futex_wake(word);
+}
+
+Result<void> PreloadSource::set_enabled(bool enabled) {
+  merger_->set_enabled(enabled);
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<pipeline::EventSource> make_preload_source(PreloadOptions options) {
+  return std::make_unique<PreloadSource>(std::move(options));
+}
+
+}  // namespace memtrack::preload
