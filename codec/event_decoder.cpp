@@ -14,6 +14,7 @@
 #include "codec/event_schema.h"
 #include "codec/msgpack_scanner.h"
 #include "codec/msgpack_value.h"
+#include "codec/name_index.h"
 
 namespace memtrack {
 namespace {
@@ -21,30 +22,8 @@ namespace {
 using msgpack::Scan;
 using schema::Key;
 
-constexpr std::size_t kLongestKey = 11;
-
-// Keys by length, so that a look-up compares a handful of names at most.
-struct KeysOfLength {
-  std::array<Key, 6> keys{};
-  std::size_t count = 0;
-};
-constexpr auto kKeysByLength = [] {
-  std::array<KeysOfLength, kLongestKey + 1> lists{};
-  for (std::size_t i = 0; i < schema::kKeyCount; ++i) {
-    KeysOfLength& list = lists[schema::kKeyNames[i].size()];
-    list.keys[list.count++] = static_cast<Key>(i);
-  }
-  return lists;
-}();
-
-std::optional<Key> find_key(std::string_view text) {
-  if (text.size() > kLongestKey) return std::nullopt;
-  const KeysOfLength& list = kKeysByLength[text.size()];
-  for (std::size_t i = 0; i < list.count; ++i) {
-    if (schema::name(list.keys[i]) == text) return list.keys[i];
-  }
-  return std::nullopt;
-}
+constexpr NameIndex<Key, schema::kKeyCount> kKeys(schema::kKeyNames);
+constexpr NameIndex<EventKind, kEventKindCount> kKinds(schema::kKindNames);
 
 // Where the values of an event's known keys begin.
 struct Fields {
@@ -69,7 +48,7 @@ class Decoder {
     const auto seen = static_cast<std::uint64_t>((scanned == Scan::kShort ? end : next) - at);
     if (scanned != Scan::kBad && seen > limits_.event_bytes) return fail("is larger than the cap on an event's size");
     if (scanned != Scan::kOk) return scanned;
-    if (!build(fields)) return Scan::kBad;
+    if (!build(fields, next)) return Scan::kBad;
     at = next;
     return Scan::kOk;
   }
@@ -90,7 +69,7 @@ class Decoder {
   }
 
   Scan scan(const std::byte*& at, const std::byte* end, Fields& fields);
-  bool build(const Fields& fields);
+  bool build(const Fields& fields, const std::byte* end);
   bool build_known(const Fields& fields, EventKind kind);
   bool build_own(const Fields& fields, Event& event);
   bool read_allocation(const Fields& fields, Event& event);
@@ -141,7 +120,7 @@ Scan Decoder::scan(const std::byte*& at, const std::byte* end, Fields& fields) {
     if (const Scan read = scanner.string(text); read != Scan::kOk) return stop(read);
     const std::byte* value = scanner.at();
     if (const Scan read = scanner.skip(); read != Scan::kOk) return stop(read);
-    const std::optional<Key> key = find_key(text);
+    const std::optional<Key> key = kKeys.find(text, end);
     if (!key) {
       ++fields.unknown_keys;
       continue;
@@ -153,18 +132,18 @@ Scan Decoder::scan(const std::byte*& at, const std::byte* end, Fields& fields) {
   return stop(Scan::kOk);
 }
 
-bool Decoder::build(const Fields& fields) {
+bool Decoder::build(const Fields& fields, const std::byte* end) {
   if (!fields.has(Key::kType)) return refuse("has no 'type'");
   const auto type = msgpack::read_blob(fields[Key::kType], msgpack::Blob::kString);
   if (!type) return refuse_value(Key::kType);
-  const std::optional<EventKind> kind = event_kind(*type);
+  const std::optional<EventKind> kind = kKinds.find(*type, end);
   if (kind) return build_known(fields, *kind);
   ++counters_.unknown_kinds;
   return true;
 }
 
 bool Decoder::build_known(const Fields& fields, EventKind kind) {
-  const schema::KindKeys keys = schema::keys_of(kind);
+  const schema::KindKeys& keys = schema::kKindKeys[static_cast<std::size_t>(kind)];
   if (const std::uint32_t missing = keys.required & ~fields.present; missing != 0) {
     const auto key = static_cast<Key>(std::countr_zero(missing));
     return refuse("is a " + std::string(to_string(kind)) + " without '" + std::string(schema::name(key)) + "'");
@@ -177,7 +156,8 @@ bool Decoder::build_known(const Fields& fields, EventKind kind) {
   if (!read_all) return false;
   ++counters_.events;
   const std::uint32_t strangers = fields.present & ~(keys.required | keys.optional);
-  counters_.unknown_keys += fields.unknown_keys + static_cast<unsigned>(std::popcount(strangers));
+  if (strangers != 0) counters_.unknown_keys += static_cast<unsigned>(std::popcount(strangers));
+  counters_.unknown_keys += fields.unknown_keys;
   return true;
 }
 

@@ -20,6 +20,8 @@ using msgpack::write_uint;
 using schema::Key;
 
 constexpr std::size_t kTemplateBytes = 32;
+// What a template of a simple kind fits in: "type", "AlignedAlloc", "size".
+constexpr std::size_t kShortTemplateBytes = 24;
 // All fields of the longest kind without variable parts, each with its key, and what templates write too much.
 constexpr std::size_t kMaxFixedBytes = 256;
 
@@ -144,6 +146,27 @@ bool may_have_stack_hash(EventKind kind) {
   return kind <= EventKind::kBrk;
 }
 
+std::byte* put_common(std::byte* to, unsigned fields, std::span<const std::byte, kTemplateBytes> prefix,
+                      std::size_t prefix_size, const Event& event) {
+  *to++ = static_cast<std::byte>(0x80 + fields);
+  std::memcpy(to, prefix.data(), kTemplateBytes);
+  to = msgpack::write_wide_uint(to + prefix_size, event.timestamp_ns);
+  return msgpack::write_wide_uint(put<8>(to, kAddrKey), event.addr);
+}
+
+// Everything behind the common fields of an event that has optional fields or is not simple.
+std::byte* put_rest(std::byte* to, const EventBatch& batch, const Event& event, const KindForm& form,
+                    bool has_stack_hash, bool has_old_addr) {
+  if (has_stack_hash) to = msgpack::write_wide_uint(put<16>(to, kStackHashKey), event.alloc.stack_hash);
+  if (has_old_addr) {
+    to = msgpack::write_wide_uint(put(to, kReallocWithOld), event.alloc.old_addr);
+    return put_uint_field(to, Key::kSize, event.alloc.size);
+  }
+  to = put(to, form.type);
+  if (!form.simple) return put_own_fields(to, batch, event);
+  return form.size_mask != 0 ? write_uint(to, event.alloc.size) : to;
+}
+
 }  // namespace
 
 void FrameSummary::merge(const FrameSummary& other) {
@@ -156,45 +179,48 @@ void FrameSummary::merge(const FrameSummary& other) {
   event_count += other.event_count;
 }
 
-const EventEncoder::Prefix& EventEncoder::prefix_of(const Event& event) {
-  Prefix& slot = prefixes_[static_cast<std::uint32_t>(event.tid) % kPrefixSlots];
-  if (slot.pid == event.pid && slot.tid == event.tid && slot.size != 0) [[likely]]
-    return slot;
-  slot.pid = event.pid;
-  slot.tid = event.tid;
-  std::byte* end = write_int(put_key(slot.bytes.data(), Key::kPid), event.pid);
+void EventEncoder::fill(Prefix& prefix, const Event& event) {
+  prefix.pid = event.pid;
+  prefix.tid = event.tid;
+  std::byte* end = write_int(put_key(prefix.bytes.data(), Key::kPid), event.pid);
   end = write_int(put_key(end, Key::kTid), event.tid);
   end = put_key(end, Key::kTimestamp);
-  slot.size = static_cast<std::uint32_t>(end - slot.bytes.data());
-  return slot;
+  prefix.size = static_cast<std::uint32_t>(end - prefix.bytes.data());
 }
 
 void EventEncoder::encode(const EventBatch& batch, std::size_t begin, std::size_t end, ByteBuffer& out) {
+  // Where the next event goes and how far it may reach: kept in registers, not in the buffer.
+  std::byte* start = nullptr;
+  std::byte* to = nullptr;
+  std::size_t room = 0;
+  const auto make_room = [&](std::size_t bytes) {
+    out.commit(static_cast<std::size_t>(to - start));
+    start = to = out.prepare(bytes);
+    room = out.capacity() - out.size();
+  };
   for (const Event& event : batch.events().subspan(begin, end - begin)) {
     const KindForm& form = kForms[static_cast<std::size_t>(event.kind)];
+    const std::size_t needed = form.simple ? kMaxFixedBytes : bound(batch, event);
+    if (room - static_cast<std::size_t>(to - start) < needed) make_room(needed);
+
+    Prefix& prefix = prefixes_[static_cast<std::uint32_t>(event.tid) % kPrefixSlots];
+    if (prefix.pid != event.pid || prefix.tid != event.tid || prefix.size == 0) [[unlikely]]
+      fill(prefix, event);
+    const auto thread = std::span(prefix.bytes).first<kTemplateBytes>();
+    if (event.flags == 0 && form.simple) [[likely]] {
+      to = put_common(to, form.fields, thread, prefix.size, event);
+      // Malloc and Free alternate without pattern: write `size` always, keep it where the kind has one.
+      to = put<kShortTemplateBytes>(to, form.type);
+      to += (write_uint(to, event.alloc.size) - to) & form.size_mask;
+      continue;
+    }
     const bool has_stack_hash = event.has(Event::kHasStackHash) && may_have_stack_hash(event.kind);
     const bool has_old_addr = event.has(Event::kHasOldAddr) && event.kind == EventKind::kRealloc;
-    std::byte* const start = out.prepare(bound(batch, event));
-    std::byte* to = start;
-
-    *to++ = static_cast<std::byte>(0x80 + form.fields + (has_stack_hash ? 1 : 0) + (has_old_addr ? 1 : 0));
-    const Prefix& prefix = prefix_of(event);
-    std::memcpy(to, prefix.bytes.data(), kTemplateBytes);
-    to = write_uint(to + prefix.size, event.timestamp_ns);
-    to = write_uint(put<8>(to, kAddrKey), event.addr);
-    if (has_stack_hash) to = write_uint(put<16>(to, kStackHashKey), event.alloc.stack_hash);
-    if (has_old_addr) {
-      to = write_uint(put(to, kReallocWithOld), event.alloc.old_addr);
-      to = put_uint_field(to, Key::kSize, event.alloc.size);
-    } else if (form.simple) {
-      // Malloc and Free alternate without pattern: write `size` always, keep it where the kind has one.
-      to = put(to, form.type);
-      to += (write_uint(to, event.alloc.size) - to) & form.size_mask;
-    } else {
-      to = put_own_fields(put(to, form.type), batch, event);
-    }
-    out.commit(static_cast<std::size_t>(to - start));
+    const unsigned fields = form.fields + (has_stack_hash ? 1u : 0u) + (has_old_addr ? 1u : 0u);
+    to = put_common(to, fields, thread, prefix.size, event);
+    to = put_rest(to, batch, event, form, has_stack_hash, has_old_addr);
   }
+  out.commit(static_cast<std::size_t>(to - start));
 }
 
 }  // namespace memtrack

@@ -48,7 +48,7 @@ class EventEncoder {
   };
   static constexpr std::size_t kPrefixSlots = 64;
 
-  const Prefix& prefix_of(const Event& event);
+  static void fill(Prefix& prefix, const Event& event);
 
   std::array<Prefix, kPrefixSlots> prefixes_{};  // direct-mapped by tid
 };

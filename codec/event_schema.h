@@ -36,6 +36,11 @@ enum class Key : std::uint8_t {
 };
 inline constexpr std::size_t kKeyCount = 22;
 
+// In the order of EventKind.
+inline constexpr std::array<std::string_view, kEventKindCount> kKindNames = {
+    "Malloc", "Free", "Realloc", "Calloc", "AlignedAlloc", "Mmap",    "Munmap", "Brk",
+    "Rss",    "Rmap", "Fork",    "Exec",   "Exit",         "Mapping", "Stack"};
+
 // In the order of Key.
 inline constexpr std::array<std::string_view, kKeyCount> kKeyNames = {
     "pid",    "tid",   "timestamp",  "addr",  "stack_hash", "type",     "size",        "old_addr",
@@ -92,5 +97,12 @@ constexpr KindKeys keys_of(EventKind kind) {
   }
   return {kCommonKeys, 0};
 }
+
+// keys_of as a table, for readers' hot path.
+inline constexpr std::array<KindKeys, kEventKindCount> kKindKeys = [] {
+  std::array<KindKeys, kEventKindCount> table{};
+  for (std::size_t i = 0; i < kEventKindCount; ++i) table[i] = keys_of(static_cast<EventKind>(i));
+  return table;
+}();
 
 }  // namespace memtrack::schema

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string_view>
 
@@ -30,10 +32,22 @@ inline unsigned tag_at(const std::byte* at) {
   return std::to_integer<unsigned>(*at);
 }
 
+/// `bytes` is 1, 2, 4 or 8.
 inline std::uint64_t load_big_endian(const std::byte* from, unsigned bytes) {
-  std::uint64_t value = 0;
-  for (unsigned i = 0; i < bytes; ++i) value = value << 8 | std::to_integer<std::uint64_t>(from[i]);
-  return value;
+  const auto load = [from]<class Word>(Word word) {
+    std::memcpy(&word, from, sizeof word);
+    return word;
+  };
+  switch (bytes) {
+    case 1:
+      return std::to_integer<std::uint64_t>(*from);
+    case 2:
+      return __builtin_bswap16(load(std::uint16_t{}));
+    case 4:
+      return __builtin_bswap32(load(std::uint32_t{}));
+    default:
+      return __builtin_bswap64(load(std::uint64_t{}));
+  }
 }
 
 // The readers below are for values that a Scanner has passed already: they are whole and well formed.

@@ -49,6 +49,14 @@ inline std::byte* write_uint(std::byte* to, std::uint64_t value) {
   return store_big_endian(to + 1, value, form.bytes);
 }
 
+/// The same bytes, for values that nearly always need all 8: time stamps, addresses, hashes.
+inline std::byte* write_wide_uint(std::byte* to, std::uint64_t value) {
+  if ((value >> 32) == 0) [[unlikely]]
+    return write_uint(to, value);
+  *to = std::byte{0xcf};
+  return store_big_endian(to + 1, value, 8);
+}
+
 inline std::byte* write_int(std::byte* to, std::int64_t value) {
   if (value >= 0) return write_uint(to, static_cast<std::uint64_t>(value));
   const auto image = static_cast<std::uint64_t>(value);

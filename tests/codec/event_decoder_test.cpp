@@ -273,3 +273,27 @@ TEST_CASE("events before the malformed one are given, and consumed points at it"
   CHECK(decoded.step.consumed == 2 * good.size());
   CHECK(decoded.events.size() == 2);
 }
+
+TEST_CASE("keys and kinds that are nearly known are unknown") {
+  for (const std::string_view name :
+       {"", "p", "pi", "pidd", "Pid", "timestam", "timestampp", "timestamq", "file_offsez", "fp_chai_"}) {
+    CAPTURE(name);
+    Bytes bytes = {std::byte{0x86}};
+    append(bytes, bytes_of(key(name)));
+    append(bytes, from_hex("05"));
+    const Bytes rest = free_map();
+    append(bytes, std::span(rest).subspan(1));
+    const Decoded decoded = decode(bytes);
+    CHECK(decoded.events.size() == 1);
+    CHECK(decoded.counters.unknown_keys == 1);
+  }
+  for (const std::string_view name : {"", "M", "free", "Mallo", "Malloc2", "AlignedA", "AlignedAlloC", "Exi"}) {
+    CAPTURE(name);
+    Bytes bytes = {std::byte{0x81}};
+    append(bytes, bytes_of(key("type")));
+    append(bytes, bytes_of(key(name)));
+    const Decoded decoded = decode(bytes);
+    CHECK(decoded.events.empty());
+    CHECK(decoded.counters.unknown_kinds == 1);
+  }
+}

@@ -54,8 +54,12 @@ Indexed make_indexed(std::uint64_t seed) {
   }
   for (int i = 0; i < 2; ++i) {
     EventBatch batch(3);
-    for (const EventKind kind : {EventKind::kExec, EventKind::kFork, EventKind::kMapping})
-      append_random(batch, kind, random);
+    append_random(batch, EventKind::kExec, random);
+    append_random(batch, EventKind::kFork, random);
+    Event mapping{};
+    mapping.kind = EventKind::kMapping;
+    mapping.mapping = {edge_uint(random), edge_uint(random), edge_uint(random), edge_uint(random)};
+    batch.append_mapping(mapping, "/usr/lib/libc.so.6");  // short, since tests below go through every bit
     append(made.modules, frame_of(encode(batch)));
   }
   for (std::size_t cause = 0; cause < kLossCauseCount; ++cause) made.digest.losses.by_cause[cause] = 10 + cause;
