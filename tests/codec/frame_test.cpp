@@ -2,6 +2,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <zstd.h>
@@ -49,6 +51,26 @@ Error decode_error(std::span<const std::byte> artifact) {
   auto content = decompress(artifact);
   REQUIRE(!content.has_value());
   return content.error();
+}
+
+// A frame damaged in its magic, its middle, its first block header, and with an end that is missing.
+std::vector<Bytes> damaged_forms(const Bytes& frame) {
+  std::vector<Bytes> forms;
+  const auto overwrite = [&](std::size_t at, std::string_view hex) {
+    Bytes damaged = frame;
+    std::ranges::copy(from_hex(hex), damaged.begin() + static_cast<std::ptrdiff_t>(at));
+    forms.push_back(std::move(damaged));
+  };
+  overwrite(0, "eeeeeeee");
+  overwrite(frame.size() / 2, "a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5");
+  const bool single_segment = (frame[4] & std::byte{0x20}) != std::byte{0};
+  for (const std::string_view header : {"ffffff", "000000", "f0ff0f", "040000", "f8ff0f"}) {
+    overwrite(single_segment ? 9 : 10, header);
+  }
+  for (const std::size_t size : {frame.size() - 20'000, std::size_t{12}, std::size_t{5}}) {
+    forms.emplace_back(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size));
+  }
+  return forms;
 }
 
 }  // namespace
@@ -283,45 +305,25 @@ TEST_CASE("a cut frame gives every whole block, then says that it is cut") {
 TEST_CASE("damage in a frame with frames behind it is an error that names the frame (A2, A10)") {
   Bytes frames[5];
   for (std::size_t i = 0; i < 5; ++i) frames[i] = frame_of(noise(200'000, i), i % 2 == 0);
-  std::size_t offset = 0;
-  const auto damage_frame = [&](std::size_t victim, auto&& change) {
-    Bytes artifact;
-    for (std::size_t i = 0; i < 5; ++i) {
-      Bytes frame = frames[i];
-      if (i == victim) {
-        offset = artifact.size();
-        change(frame);
-      }
-      append(artifact, frame);
-    }
-    return artifact;
-  };
   for (const std::size_t victim : {0, 1, 2, 3}) {
     CAPTURE(victim);
-    std::vector<Bytes> damaged;
-    damaged.push_back(damage_frame(victim, [](Bytes& f) {
-      std::fill_n(f.begin() + static_cast<std::ptrdiff_t>(f.size() / 2), 32, std::byte{0xA5});
-    }));
-    damaged.push_back(damage_frame(victim, [](Bytes& f) { std::fill_n(f.begin(), 4, std::byte{0xEE}); }));
-    for (const unsigned header : {0xFFFFFFu, 0x000000u, 0x0FFFF0u, 0x000004u, 0x0FFFF8u}) {
-      damaged.push_back(damage_frame(victim, [header](Bytes& f) {
-        const std::size_t at = (f[4] & std::byte{0x20}) != std::byte{0} ? 9 : 10;
-        for (std::size_t i = 0; i < 3; ++i) f[at + i] = static_cast<std::byte>(header >> (8 * i));
-      }));
-    }
-    damaged.push_back(damage_frame(victim, [](Bytes& f) { f.resize(f.size() - 20'000); }));
-    damaged.push_back(damage_frame(victim, [](Bytes& f) { f.resize(12); }));
-    damaged.push_back(damage_frame(victim, [](Bytes& f) { f.resize(5); }));
-    for (std::size_t i = 0; i < damaged.size(); ++i) {
-      CAPTURE(i);
-      const auto content = decompress(damaged[i]);
-      REQUIRE(!content.has_value());
-      const bool first_magic = victim == 0 && i == 1;
-      CHECK(content.error().code == (first_magic ? ErrorCode::kNotAnArtifact : ErrorCode::kCorruptFrame));
-      if (first_magic) continue;
-      REQUIRE(content.error().frame.has_value());
-      CHECK(*content.error().frame == victim);
-      CHECK(content.error().offset == offset);
+    const std::vector<Bytes> damaged_frames = damaged_forms(frames[victim]);
+    for (std::size_t form = 0; form < damaged_frames.size(); ++form) {
+      CAPTURE(form);
+      Bytes artifact;
+      std::size_t offset = 0;
+      for (std::size_t i = 0; i < 5; ++i) {
+        if (i == victim) offset = artifact.size();
+        append(artifact, i == victim ? damaged_frames[form] : frames[i]);
+      }
+      const Error error = decode_error(artifact);
+      if (victim == 0 && form == 0) {  // its magic
+        CHECK(error.code == ErrorCode::kNotAnArtifact);
+        continue;
+      }
+      CHECK(error.code == ErrorCode::kCorruptFrame);
+      CHECK(error.frame == victim);
+      CHECK(error.offset == offset);
     }
   }
 }
