@@ -77,6 +77,8 @@ static bool take_image_of_child(void) {
   const int32_t parent_pid = process_pid;
   process_pid = current_pid();
   shim_session.image = MT_SHIM_NONE;
+  shim_session.claims = 0;
+  shim_session.ordered = 0;
   const bool closed = __atomic_load_n(&shim_session.segment->closed, __ATOMIC_RELAXED) != 0;
   if (!closed) shim_session_register_barrier();
   const bool claimed = !closed && shim_session_claim_image(MT_ORIGIN_FORK, process_pid, parent_pid);

@@ -44,7 +44,12 @@ static inline bool shim_section_has_room(const struct shim_thread* thread, uint6
 
 /* The present time, never below the ring's last one. */
 static inline uint64_t shim_section_stamp(struct shim_thread* thread) {
-  uint64_t ticks = shim_stamp(shim_session.clock);
+  /* The thread that sets `ordered` does so before its first record. Who sees anything that this thread did later sees
+   * that, too (x86 keeps the order of loads and of stores). With fences in place of membarrier, the stamp must not run
+   * ahead of the fence. */
+  const bool ordered = (__atomic_load_n(&shim_session.ordered, __ATOMIC_RELAXED) |
+                        __atomic_load_n(&shim_session.segment->fences, __ATOMIC_RELAXED)) != 0;
+  uint64_t ticks = shim_stamp(shim_session.clock, ordered);
   if (shim_unlikely(ticks < thread->last_ticks)) ticks = thread->last_ticks;
   thread->last_ticks = ticks;
   return ticks;
@@ -69,7 +74,8 @@ static inline void shim_section_write(struct shim_thread* thread, enum mt_record
  * then takes no other record before shim_record_end. */
 bool shim_record_slow(enum mt_record_kind kind, uint64_t addr, uint64_t value, bool open);
 
-static inline bool shim_record_any(enum mt_record_kind kind, uint64_t addr, uint64_t value, bool open) {
+static inline __attribute__((always_inline)) bool shim_record_any(enum mt_record_kind kind, uint64_t addr,
+                                                                  uint64_t value, bool open) {
   struct shim_thread* thread = &shim_thread;
   if (shim_likely(thread->ready)) {
     shim_section_enter(thread);
@@ -86,12 +92,13 @@ static inline bool shim_record_any(enum mt_record_kind kind, uint64_t addr, uint
 }
 
 /* Records an event of one slot, or counts it as lost, or nothing while recording is switched off. */
-static inline void shim_record(enum mt_record_kind kind, uint64_t addr, uint64_t value) {
+static inline __attribute__((always_inline)) void shim_record(enum mt_record_kind kind, uint64_t addr, uint64_t value) {
   shim_record_any(kind, addr, value, false);
 }
 
 /* Records a *_BEGIN with room kept for its END. If it returns true, shim_record_end must follow the real call. */
-static inline bool shim_record_begin(enum mt_record_kind kind, uint64_t addr, uint64_t value) {
+static inline __attribute__((always_inline)) bool shim_record_begin(enum mt_record_kind kind, uint64_t addr,
+                                                                    uint64_t value) {
   return shim_record_any(kind, addr, value, true);
 }
 

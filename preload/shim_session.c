@@ -121,7 +121,7 @@ static bool try_claim_image(enum mt_image_origin origin, int32_t pid, int32_t pa
     image->parent_pid = parent_pid;
     image->origin = origin;
     image->uid = (uint32_t)shim_syscall(SYS_getuid, 0, 0, 0, 0, 0, 0);
-    image->ticks = shim_stamp(shim_session.clock);
+    image->ticks = shim_stamp(shim_session.clock, true);
     __atomic_store_n(&image->state, (uint32_t)MT_STATE_LIVE, __ATOMIC_RELEASE);
     __atomic_store_n(&segment->image_hint, index + 1U, __ATOMIC_RELAXED);
     shim_session.image = index;

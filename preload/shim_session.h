@@ -40,6 +40,8 @@ struct shim_session {
   uint32_t image; /* index of this process's image, MT_SHIM_NONE before it has one */
   int32_t tracker_pid;
   uint64_t tracker_start_time;
+  uint32_t claims;  /* [a] rings that this image has claimed so far */
+  uint32_t ordered; /* [a] 1 once there was a second one: stamps must be ordered against other threads' */
 };
 extern struct shim_session shim_session;
 

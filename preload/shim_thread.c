@@ -70,6 +70,9 @@ bool shim_thread_claim(struct shim_thread* thread) {
     thread->claiming = 0;
     return false;
   }
+  if (__atomic_fetch_add(&shim_session.claims, 1U, __ATOMIC_RELAXED) != 0) {
+    __atomic_store_n(&shim_session.ordered, 1U, __ATOMIC_SEQ_CST);
+  }
   ring->image = shim_session.image;
   ring->tid = (int32_t)shim_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
   __atomic_store_n(&ring->head, 0U, __ATOMIC_RELAXED);

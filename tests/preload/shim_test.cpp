@@ -287,6 +287,21 @@ TEST_CASE("a thread that waits for a ring gets the one that was freed") {
   for (const std::uint64_t count : attached.harness.lost()) CHECK(count == 0);
 }
 
+TEST_CASE("stamps are ordered against other threads from the second ring on, before anything is in it") {
+  Attached attached(MT_ON_FULL_BLOCK);
+  attached.in_thread([&] {
+    shim_record(MT_MALLOC, 1, 1);
+    CHECK(shim_session.ordered == 0);
+    attached.in_thread([&] {
+      REQUIRE(shim_thread_claim(&shim_thread));
+      CHECK(published() == 0);
+      CHECK(shim_session.ordered == 1);
+    });
+    shim_record(MT_FREE, 1, 0);
+    CHECK(slot_at(1).ticks >= slot_at(0).ticks);
+  });
+}
+
 TEST_CASE("a sleeping tracker is woken when an eighth of the ring was written") {
   Attached attached(MT_ON_FULL_BLOCK);
   mt_segment& segment = attached.harness.segment();
