@@ -112,9 +112,10 @@ std::vector<std::string> in_words(const RingStream& stream) {
   return lines;
 }
 
-void check_expected_events(const std::string& program, const HarnessOptions& options) {
+void check_expected_events(const std::string& program, const HarnessOptions& options,
+                           const std::string& preload = kShim) {
   SegmentHarness harness(options);
-  const RunResult result = harness.run({fixture(program)}, kShim);
+  const RunResult result = harness.run({fixture(program)}, preload);
   check_ok(result);
   check_nothing_lost(harness);
   REQUIRE(harness.streams().size() == 1);
@@ -154,6 +155,13 @@ TEST_CASE("each entry point makes exactly its event, failing calls none, and err
   check_expected_events("known_calls", {});
   check_expected_events("known_calls", {.ring_slots = 128});
   check_expected_events("known_calls", {.clock = MT_CLOCK_MONOTONIC});
+}
+
+TEST_CASE("calls that an allocator makes to itself are no events of the program") {
+  check_expected_events("plain_heap", {});
+  const std::string both = kShim + ":" + fixture("foreign_allocator.so");
+  check_expected_events("plain_heap", {}, both);
+  check_expected_events("new_forms", {}, both);
 }
 
 TEST_CASE("each form of operator new and delete makes one allocation and one free") {

@@ -10,8 +10,8 @@ mt_test(preload_shim_run_test LABEL unit
   SOURCES shim_run_test.cpp
   LIBS memtrack_segment_harness)
 add_dependencies(preload_shim_run_test memtrack_shim
-  fixture_dlopen_library fixture_exits fixture_fork_storm fixture_fork_tree fixture_known_calls fixture_new_forms
-  fixture_spawn_children fixture_thread_churn fixture_threads_race)
+  fixture_dlopen_library fixture_exits fixture_foreign_allocator fixture_fork_storm fixture_fork_tree fixture_known_calls fixture_new_forms
+  fixture_plain_heap fixture_spawn_children fixture_thread_churn fixture_threads_race)
 target_compile_definitions(preload_shim_run_test PRIVATE
   MEMTRACK_SHIM_PATH="$<TARGET_FILE:memtrack_shim>"
   MEMTRACK_FIXTURE_DIR="$<TARGET_FILE_DIR:fixture_known_calls>")
