@@ -85,7 +85,7 @@ TEST_CASE("batches of any size give the same events (A18)") {
   std::mt19937_64 random(seed);
   for (int round = 0; round < 10; ++round) {
     const RandomArtifact made = random_artifact(random);
-    for (const std::size_t capacity : {1, 7, 4096}) {
+    for (const std::size_t capacity : {1u, 7u, 4096u}) {
       CAPTURE(capacity);
       ArtifactCursor cursor(made.bytes);
       EventBatch batch(capacity);

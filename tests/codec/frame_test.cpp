@@ -305,7 +305,7 @@ TEST_CASE("a cut frame gives every whole block, then says that it is cut") {
 TEST_CASE("damage in a frame with frames behind it is an error that names the frame (A2, A10)") {
   Bytes frames[5];
   for (std::size_t i = 0; i < 5; ++i) frames[i] = frame_of(noise(200'000, i), i % 2 == 0);
-  for (const std::size_t victim : {0, 1, 2, 3}) {
+  for (const std::size_t victim : {0u, 1u, 2u, 3u}) {
     CAPTURE(victim);
     const std::vector<Bytes> damaged_frames = damaged_forms(frames[victim]);
     for (std::size_t form = 0; form < damaged_frames.size(); ++form) {
