@@ -4,6 +4,8 @@ add_library(memtrack_options INTERFACE)
 target_compile_options(memtrack_options INTERFACE
   -Wall -Wextra -Wshadow
   $<$<COMPILE_LANGUAGE:CXX>:-Wconversion -Wnon-virtual-dtor -Woverloaded-virtual>
+  # g++ 12 sees uninitialised members behind the flag of std::optional and std::expected where there are none.
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
   $<$<BOOL:${MEMTRACK_WERROR}>:-Werror>)
 target_include_directories(memtrack_options INTERFACE "${PROJECT_SOURCE_DIR}")
 
