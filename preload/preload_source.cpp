@@ -203,6 +203,8 @@ void PreloadSource::begin_drain() {
 void PreloadSource::request_stop() {
   stop_requested_.store(true, std::memory_order_release);
   if (!segment_) return;
+  // Not left to the next poll: after a failure there is none, and threads that wait for room look at this.
+  __atomic_store_n(&segment_->view().header->closed, 1u, __ATOMIC_SEQ_CST);
   std::uint32_t* const word = &segment_->view().header->tracker_sleeping;
   __atomic_store_n(word, 0u, __ATOMIC_SEQ_CST);
   futex_wake(word);
