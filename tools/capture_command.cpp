@@ -106,7 +106,8 @@ class CaptureRun {
 
   // The capture is lost, but the target is not: it runs on to its own end.
   int abandon(const Error& error) {
-    say_error(to_string(error));
+    const bool runs_on = target_ && !target_->ended();
+    say_error(to_string(error) + (runs_on ? "; the target runs on, untracked" : ""));
     if (error.code == ErrorCode::kStageStuck) std::_Exit(kExitTrackerFailed);
     wait_for_target();
     return capture_failure_exit_code(error.code);
