@@ -1,34 +1,9 @@
 #include "preload/record_translator.h"
 
-#include <array>
-
 namespace memtrack::preload {
-namespace {
 
-constexpr std::array<EventKind, MT_RECORD_KIND_COUNT> kKinds = [] {
-  std::array<EventKind, MT_RECORD_KIND_COUNT> kinds{};
-  kinds[MT_MALLOC] = EventKind::kMalloc;
-  kinds[MT_CALLOC] = EventKind::kCalloc;
-  kinds[MT_ALIGNED_ALLOC] = EventKind::kAlignedAlloc;
-  kinds[MT_REALLOC_FRESH] = EventKind::kRealloc;
-  kinds[MT_FREE] = EventKind::kFree;
-  kinds[MT_MMAP] = EventKind::kMmap;
-  kinds[MT_BRK] = EventKind::kBrk;
-  return kinds;
-}();
-
-}  // namespace
-
-void RecordTranslator::take(RingLane& lane) {
+void RecordTranslator::take_special(RingLane& lane) {
   switch (lane.reader.front()) {
-    case RingReader::Front::kRecord: {
-      const mt_record& record = lane.reader.record();
-      const bool gives = record.kind <= MT_REALLOC_FRESH;
-      if (gives && !lane.process->reallocs.empty()) hand_out(*lane.process, record.ticks, record.addr);
-      const std::uint64_t size = record.kind == MT_FREE ? 0 : record.value;
-      allocation(lane, record.ticks, kKinds[record.kind], record.addr, size);
-      return;
-    }
     case RingReader::Front::kBegin:
       return take_begin(lane);
     case RingReader::Front::kEnd:
@@ -37,22 +12,10 @@ void RecordTranslator::take(RingLane& lane) {
       return take_unfinished(lane);
     case RingReader::Front::kMapping:
       return take_mapping(lane);
+    case RingReader::Front::kRecord:
     case RingReader::Front::kNone:
       return;
   }
-}
-
-void RecordTranslator::allocation(RingLane& lane, std::uint64_t ticks, EventKind kind, std::uint64_t addr,
-                                  std::uint64_t size) {
-  if (!cuts_.on(ticks)) return;
-  Event event{};
-  event.timestamp_ns = time(*lane.process, ticks);
-  event.addr = addr;
-  event.pid = lane.process->pid;
-  event.tid = lane.tid;
-  event.kind = kind;
-  event.alloc.size = size;
-  sink_.add(event);
 }
 
 void RecordTranslator::take_begin(RingLane& lane) {

@@ -8,12 +8,6 @@
 namespace memtrack::preload {
 namespace {
 
-/// How a record of a kind is read. kNone: by its own rules, or not at all.
-constexpr RingReader::Front kSimple = RingReader::Front::kRecord;
-
-constexpr bool is_simple(unsigned kind) {
-  return (kind >= MT_MALLOC && kind <= MT_FREE) || kind == MT_MMAP || kind == MT_BRK;
-}
 constexpr bool is_begin(unsigned kind) {
   return kind == MT_REALLOC_BEGIN || kind == MT_MUNMAP_BEGIN || kind == MT_MREMAP_BEGIN;
 }
@@ -22,13 +16,6 @@ constexpr bool is_begin(unsigned kind) {
 
 RingReader::RingReader(const SegmentView& segment, std::uint32_t ring)
     : ring_(&segment.rings[ring]), slots_(segment.slots(ring)), slot_mask_(segment.layout.ring_slots - 1u) {}
-
-void RingReader::read(std::uint64_t position, mt_record& out) const {
-  const std::uint64_t* const slot = slots_ + (position & slot_mask_) * SegmentView::kWordsPerSlot;
-  std::uint64_t words[SegmentView::kWordsPerSlot];
-  for (std::size_t i = 0; i < SegmentView::kWordsPerSlot; ++i) words[i] = __atomic_load_n(slot + i, __ATOMIC_RELAXED);
-  std::memcpy(&out, words, sizeof out);
-}
 
 void RingReader::look(std::uint64_t low_water) {
   const bool busy = __atomic_load_n(&ring_->busy, __ATOMIC_ACQUIRE) != 0;
@@ -49,14 +36,6 @@ bool RingReader::has_news() const {
          __atomic_load_n(&ring_->state, __ATOMIC_RELAXED) != MT_STATE_LIVE || waiting_ || front_ != Front::kNone;
 }
 
-bool RingReader::give(Front front, std::uint64_t order) {
-  front_ = front;
-  waiting_ = false;
-  last_ticks_ = record_.ticks;
-  key_ = record_.ticks << 1 | order;
-  return true;
-}
-
 bool RingReader::load_next() {
   if (end_is_next_) {
     record_ = end_;
@@ -67,7 +46,7 @@ bool RingReader::load_next() {
     read(position_, record_);
     const unsigned kind = record_.kind;
     if (sane(record_.ticks)) {
-      if (is_simple(kind)) return give(kSimple, kind == MT_FREE ? 0 : 1);
+      if (is_simple(kind)) return give(Front::kRecord, kind == MT_FREE ? 0 : 1);
       if (is_begin(kind)) {
         if (load_begin(static_cast<mt_record_kind>(kind))) return true;
         if (waiting_) return false;
@@ -120,25 +99,6 @@ bool RingReader::continue_mapping() {
   if (mapping_slots_left_ == 0) return give(Front::kMapping, 1);
   waiting_ = !final_;
   return false;
-}
-
-void RingReader::pop() {
-  switch (front_) {
-    case Front::kBegin:
-      end_is_next_ = true;
-      ++position_;
-      break;
-    case Front::kRecord:
-    case Front::kEnd:
-    case Front::kUnfinished:
-      end_is_next_ = false;
-      ++position_;
-      break;
-    case Front::kMapping:
-    case Front::kNone:
-      break;
-  }
-  front_ = Front::kNone;
 }
 
 std::uint64_t RingReader::bound() const {

@@ -1,7 +1,9 @@
 // RingReader: the tracker's end of one ring. Copies, checks, then uses.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "preload/segment.h"
@@ -44,7 +46,13 @@ class RingReader {
   [[nodiscard]] bool final() const { return final_; }
 
   /// Makes the next record the front; false where there is none that can be given now.
-  [[nodiscard]] bool load() { return front_ != Front::kNone || load_next(); }
+  [[nodiscard]] bool load() {
+    if (front_ != Front::kNone) return true;
+    if (position_ == end_position_ || end_is_next_ || mapping_slots_left_ > 0) return load_next();
+    read(position_, record_);
+    if (!sane(record_.ticks) || !is_simple(record_.kind)) return load_next();
+    return give(Front::kRecord, record_.kind == MT_FREE ? 0 : 1);
+  }
   [[nodiscard]] Front front() const { return front_; }
   /// Order among rings: stamp, then what takes away before what gives.
   [[nodiscard]] std::uint64_t key() const { return key_; }
@@ -52,7 +60,11 @@ class RingReader {
   [[nodiscard]] const mt_record& end() const { return end_; }
   [[nodiscard]] const mt_mapping_more& mapping_more() const { return mapping_more_; }
   [[nodiscard]] const std::string& mapping_path() const { return mapping_path_; }
-  void pop();
+  void pop() {
+    end_is_next_ = front_ == Front::kBegin;
+    if (front_ != Front::kMapping && front_ != Front::kNone) ++position_;
+    front_ = Front::kNone;
+  }
 
   /// Where load() said false: no later front has a stamp below this.
   [[nodiscard]] std::uint64_t bound() const;
@@ -72,13 +84,31 @@ class RingReader {
   [[nodiscard]] std::uint64_t consumed_slots() const { return position_; }
 
  private:
+  /// One record is one event.
+  static constexpr bool is_simple(unsigned kind) {
+    return (kind >= MT_MALLOC && kind <= MT_FREE) || kind == MT_MMAP || kind == MT_BRK;
+  }
   bool load_next();
   bool load_begin(mt_record_kind kind);
   bool start_mapping();
   bool continue_mapping();
-  void read(std::uint64_t position, mt_record& out) const;
+  /// Copies a slot, each word once.
+  void read(std::uint64_t position, mt_record& out) const {
+    const std::uint64_t* const slot = slots_ + (position & slot_mask_) * SegmentView::kWordsPerSlot;
+    out.ticks = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    out.addr = __atomic_load_n(slot + 1, __ATOMIC_RELAXED);
+    out.value = __atomic_load_n(slot + 2, __ATOMIC_RELAXED);
+    const std::uint64_t rest = __atomic_load_n(slot + 3, __ATOMIC_RELAXED);  // kind, flags, more
+    std::memcpy(reinterpret_cast<std::byte*>(&out) + offsetof(mt_record, kind), &rest, sizeof rest);
+  }
   [[nodiscard]] bool sane(std::uint64_t ticks) const { return ticks >= last_ticks_ && ticks <= latest_; }
-  bool give(Front front, std::uint64_t order);
+  bool give(Front front, std::uint64_t order) {
+    front_ = front;
+    waiting_ = false;
+    last_ticks_ = record_.ticks;
+    key_ = record_.ticks << 1 | order;
+    return true;
+  }
 
   mt_ring* ring_;
   const std::uint64_t* slots_;
