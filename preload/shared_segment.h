@@ -91,16 +91,16 @@ struct mt_segment {
   uint32_t tracker_sleeping __attribute__((aligned(64))); /* [a] */
 
   /* Written by shims, rarely. */
-  uint32_t ring_hint __attribute__((aligned(64)));  /* [a] where the next search for a free ring begins */
-  uint32_t image_hint;                              /* [a] */
-  uint32_t free_waiters;                            /* [a] futex: threads that wait for a free ring or image; the
-                                                       tracker increments it and wakes after it freed one */
-  uint32_t fences;                                  /* [a] set to 1 by a shim that could not register for membarrier */
-  uint64_t lost[MT_LOSS_COUNT];                     /* [a] losses that no ring can count */
+  uint32_t ring_hint __attribute__((aligned(64))); /* [a] where the next search for a free ring begins */
+  uint32_t image_hint;                             /* [a] */
+  uint32_t free_waiters;                           /* [a] futex: threads that wait for a free ring or image; the
+                                                      tracker increments it and wakes after it freed one */
+  uint32_t fences;                                 /* [a] set to 1 by a shim that could not register for membarrier */
+  uint64_t lost[MT_LOSS_COUNT];                    /* [a] losses that no ring can count */
 };
 
 struct mt_image {
-  uint32_t state; /* [a] free, claimed, live */
+  uint32_t state;  /* [a] free, claimed, live */
   uint32_t origin; /* enum mt_image_origin */
   int32_t pid;
   int32_t parent_pid;
