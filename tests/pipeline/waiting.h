@@ -1,16 +1,38 @@
 // Blocking push and pop on top of a BoundedQueue's bells, for tests with real threads.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <semaphore>
+#include <mutex>
 #include <utility>
 
 #include "pipeline/bounded_queue.h"
 
 namespace memtrack::pipeline {
 
-/// A producer that sleeps on a semaphore while the queue is full. A lost wake-up would hang it for ever.
+/// Counts rings; one waiter. A std::counting_semaphore would yield the processor again and again before it sleeps,
+/// which takes minutes on a busy machine.
+class Rings {
+ public:
+  void release() {
+    const std::scoped_lock lock(mutex_);
+    ++count_;
+    changed_.notify_one();
+  }
+  void acquire() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return count_ > 0; });
+    --count_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t count_ = 0;
+};
+
+/// A producer that sleeps while the queue is full. A lost wake-up would hang it for ever.
 template <class T>
 class WaitingProducer {
  public:
@@ -32,11 +54,11 @@ class WaitingProducer {
   }
 
  private:
-  std::shared_ptr<std::counting_semaphore<>> bell_ = std::make_shared<std::counting_semaphore<>>(0);
+  std::shared_ptr<Rings> bell_ = std::make_shared<Rings>();
   typename BoundedQueue<T>::Producer producer_;
 };
 
-/// A consumer that sleeps on a semaphore while the queue is empty.
+/// A consumer that sleeps while the queue is empty.
 template <class T>
 class WaitingConsumer {
  public:
@@ -58,7 +80,7 @@ class WaitingConsumer {
   }
 
  private:
-  std::shared_ptr<std::counting_semaphore<>> bell_ = std::make_shared<std::counting_semaphore<>>(0);
+  std::shared_ptr<Rings> bell_ = std::make_shared<Rings>();
   typename BoundedQueue<T>::Consumer consumer_;
 };
 
