@@ -190,6 +190,10 @@ bool ChildProcess::reap(bool block) {
 
 Outcome ChildProcess::wait() {
   close_input();
+  return wait_with_open_input();
+}
+
+Outcome ChildProcess::wait_with_open_input() {
   while (output_ >= 0 || error_ >= 0) read_some(kPatience);
   (void)reap(true);
   return outcome_;

@@ -42,8 +42,10 @@ class ChildProcess {
   void send(int signal) const;
   /// Sends again and again, at least `pause` apart, until the child has ended.
   void send_until_end(int signal, std::chrono::milliseconds pause);
-  /// Reads everything and waits.
+  /// Closes the input, reads everything and waits.
   [[nodiscard]] Outcome wait();
+  /// The same for a child that must end for another reason than the end of its input.
+  [[nodiscard]] Outcome wait_with_open_input();
 
  private:
   void read_some(std::chrono::milliseconds timeout);

@@ -37,7 +37,7 @@ TEST_CASE("SIGTERM and SIGHUP are passed on to the target, whose death is the ex
     const TemporaryDirectory folder;
     RunningCapture capture(folder.path());
     capture.tracker().send(signal);
-    CHECK(capture.tracker().wait().code == 128 + signal);
+    CHECK(capture.tracker().wait_with_open_input().code == 128 + signal);
     const auto artifacts = artifacts_in(folder.path());
     REQUIRE(artifacts.size() == 1);
     CHECK(read_events(artifacts.front()).size() > 0);
