@@ -153,7 +153,8 @@ TEST_CASE("forks out of a program whose other threads allocate do no harm (F5)")
 
 TEST_CASE("resident memory and executable mappings are in the artifact") {
   const TemporaryDirectory folder;
-  const Recording recording = record(folder.path(), {"ls", "/"}, {"--set", "source.preload.rss_interval=1ms"});
+  const Recording recording =
+      record(folder.path(), {"ls", "-lR", "/usr/share"}, {"--set", "source.preload.rss_interval=1ms"});
   check_recording(recording);
   CHECK(count_events(recording.events, EventKind::kRss) > 0);
   bool libc_mapped = false;
