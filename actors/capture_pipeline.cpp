@@ -206,8 +206,10 @@ bool CapturePipeline::ping(std::chrono::nanoseconds timeout) {
 }
 
 bool CapturePipeline::wait_for(std::chrono::nanoseconds timeout) {
-  std::unique_lock lock(state_->graph->mutex);
-  return state_->graph->changed.wait_for(lock, timeout, [this] { return state_->graph->over; });
+  CaptureGraph& graph = *state_->graph;
+  std::unique_lock lock(graph.mutex);
+  if (graph.changed.wait_for(lock, timeout, [&] { return graph.over; })) return true;
+  return graph.ending_since && Clock::now() >= *graph.ending_since + graph.options.shutdown_deadline;
 }
 
 Result<CaptureSummary> CapturePipeline::wait() {

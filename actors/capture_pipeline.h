@@ -58,8 +58,8 @@ class CapturePipeline {
   [[nodiscard]] pipeline::CaptureCounters stats() const;
   /// The supervisor answers within `timeout`.
   [[nodiscard]] bool ping(std::chrono::nanoseconds timeout = std::chrono::seconds(1));
-  /// True once the source has ended and everything is written, or the capture failed; never blocks longer than
-  /// `timeout`.
+  /// True once the source has ended and everything is written, the capture failed, or the deadline has passed since the
+  /// source's end: wait() then answers at once. Never blocks longer than `timeout`.
   [[nodiscard]] bool wait_for(std::chrono::nanoseconds timeout);
   /// Blocks until the source ends by itself and the artifact is complete.
   [[nodiscard]] Result<CaptureSummary> wait();

@@ -42,6 +42,24 @@ TEST_CASE("B10: the deadline names the stage that hangs") {
   }
 }
 
+TEST_CASE("B10: who looks with wait_for sees the deadline pass after the source's own end") {
+  auto gate = std::make_shared<Gate>();
+  auto options = small_batches();
+  options.shutdown_deadline = std::chrono::milliseconds(50);
+  Capture capture(options, [=](StageId stage, std::uint32_t, std::uint64_t) {
+    if (stage == StageId::kWriter) gate->pass();
+  });
+  capture.script->feed(25);
+  capture.script->end();
+  check_ok(capture.pipe->start());
+  while (!capture.pipe->wait_for(std::chrono::milliseconds(1))) {
+  }
+  const auto stuck = capture.pipe->wait();
+  REQUIRE_FALSE(stuck);
+  CHECK(stuck.error().message.find("writer") != std::string::npos);
+  gate->open();
+}
+
 TEST_CASE("B11: a stage that throws ends the capture with one error, and earlier frames stay readable") {
   for (const StageId failing : {StageId::kCompressor, StageId::kWriter}) {
     CAPTURE(to_string(failing));
