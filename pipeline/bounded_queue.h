@@ -1,4 +1,5 @@
 // BoundedQueue: what the data plane runs on. The only file that names moodycamel.
+// A little over 200 lines: a template and its two handles, whose usage loops belong beside them.
 #pragma once
 
 #include <algorithm>
