@@ -3,118 +3,119 @@
 #include <algorithm>
 #include <utility>
 
+#include <caf/all.hpp>
+
 namespace memtrack::actors {
 
-void BatcherState::init(caf::event_based_actor* self, CaptureGraph* graph, caf::actor writer) {
-  self_ = self;
-  graph_ = graph;
-  writer_ = std::move(writer);
+BatcherActor::BatcherActor(caf::actor_config& config, CaptureShared& shared, const Team& team)
+    : StageActor(config, shared, team, StageId::kBatcher) {}
+
+caf::behavior BatcherActor::make_behavior() {
+  return common_behavior().or_else(
+      [this](drain_atom, std::uint64_t chunks) {
+        drains_.push_back({.chunks = chunks, .promise = make_response_promise()});
+        wake();
+      },
+      [this](tick_atom) {
+        tick_sent_ = false;
+        tick_due_ = true;
+        wake();
+        send_tick();
+      });
 }
 
-/// Works until there is nothing to do or no room for the result; a bell calls again.
-void BatcherState::run() {
-  for (;;) {
-    if (!drains_.empty() && drains_.front().upto_chunk <= chunks_taken_) flush_ = true;
-    const Output output = push_output();
-    if (output == Output::kClosed || (output == Output::kDone && drained_)) return finish();
-    if (output == Output::kWaiting) return;
-    pass_drains();
-    pipeline::Chunk chunk;
-    switch (graph_->batcher_input.try_pop(chunk)) {
-      case ChunkQueue::Pop::kItem:
-        if (!take(std::move(chunk))) return finish();
-        break;
-      case ChunkQueue::Pop::kDrained:
-        drained_ = flush_ = true;
-        break;
-      case ChunkQueue::Pop::kEmpty:
-        if (graph_->batcher_input.await_work()) return schedule_tick();
-    }
+Result<StageActor::Next> BatcherActor::step() {
+  if (shared_.must_stop(StageId::kBatcher)) return Next::kStop;
+  if (batch_) return push();
+  if (wait_for_window()) return Next::kWait;
+  batch_ = cut();
+  if (batch_) return push();
+  pass_drains();
+  return pop();
+}
+
+/// True where the next number must wait for the writer; the bell will ring. (It rings after a failure too, when the
+/// writer may never advance again.)
+bool BatcherActor::wait_for_window() {
+  const auto may_go_on = [this] {
+    return shared_.window.admits(shared_.batcher.next_seq()) || shared_.must_stop(StageId::kBatcher);
+  };
+  if (may_go_on()) return false;
+  shared_.window_bell.arm();
+  if (may_go_on()) {
+    shared_.window_bell.disarm();
+    return false;
   }
-}
-
-bool BatcherState::take(pipeline::Chunk chunk) {
-  chunks_taken_ = chunk.seq + 1;
-  return graph_->run_step(graph_->batcher_watch, chunk.seq, [&]() -> Result<void> {
-    graph_->batcher.add(std::move(chunk), pipeline::Batcher::Clock::now());
-    return {};
-  });
-}
-
-/// Pushes every batch that is ready, and the partial one where flush_ says so.
-BatcherState::Output BatcherState::push_output() {
-  for (;;) {
-    if (!held_) held_ = flush_ ? graph_->batcher.flush() : graph_->batcher.next_full();
-    if (!held_) {
-      flush_ = false;
-      return Output::kDone;
-    }
-    if (!wait_for_window()) return graph_->failed() ? Output::kClosed : Output::kWaiting;
-    switch (graph_->batcher_output.try_push(*held_, pipeline::held_bytes(*held_))) {
-      case BatchQueue::Push::kAccepted:
-        held_.reset();
-        graph_->live.batches.fetch_add(1, std::memory_order_relaxed);
-        break;
-      case BatchQueue::Push::kClosed:
-        return Output::kClosed;
-      case BatchQueue::Push::kFull:
-        graph_->live.queue_full.fetch_add(1, std::memory_order_relaxed);
-        if (graph_->batcher_output.await_room()) return Output::kWaiting;
-    }
-  }
-}
-
-/// False: the batch's number is too far ahead of the writer, whose progress rings the bell.
-bool BatcherState::wait_for_window() {
-  if (graph_->window.admits(held_->seq)) return true;
-  graph_->live.queue_full.fetch_add(1, std::memory_order_relaxed);
-  graph_->window_bell.arm();
-  if (!graph_->window.admits(held_->seq)) return false;
-  graph_->window_bell.disarm();
+  shared_.counters.add_queue_full();
   return true;
 }
 
-/// All that the drain was about is pushed: the writer answers when it has written every batch cut so far.
-void BatcherState::pass_drains() {
-  while (!drains_.empty() && drains_.front().upto_chunk <= chunks_taken_) {
-    self_->send(writer_, drain_atom::value, drains_.front().ticket, graph_->batcher.next_seq());
-    drains_.pop_front();
+std::optional<pipeline::Batch> BatcherActor::cut() {
+  if (auto full = shared_.batcher.next_full()) return full;
+  const bool flush = input_over_ || std::ranges::any_of(drains_, [this](const Drain& drain) { return reached(drain); });
+  if (flush) return shared_.batcher.flush();
+  if (std::exchange(tick_due_, false)) return shared_.batcher.flush_if_older(pipeline::Batcher::Clock::now());
+  return std::nullopt;
+}
+
+StageActor::Next BatcherActor::push() {
+  auto& producer = shared_.batches.producers[0];
+  using Push = pipeline::BoundedQueue<pipeline::Batch>::Push;
+  switch (producer.try_push(*batch_, pipeline::held_bytes(*batch_))) {
+    case Push::kAccepted:
+      batch_.reset();
+      shared_.counters.add_batch();
+      return Next::kAgain;
+    case Push::kFull:
+      return wait_for_room(producer);
+    case Push::kClosed:
+      return Next::kStop;
   }
+  std::unreachable();
 }
 
-void BatcherState::schedule_tick() {
-  if (tick_due_ || graph_->batcher.pending_events() == 0) return;
-  tick_due_ = true;
-  // Four looks an interval: a partial batch waits at most a quarter longer than asked.
-  const auto period =
-      std::max<std::chrono::nanoseconds>(graph_->options.batch.flush_interval / 4, std::chrono::milliseconds(1));
-  self_->delayed_send(self_, period, tick_atom::value);
+StageActor::Next BatcherActor::pop() {
+  auto& consumer = shared_.chunks.consumers[0];
+  pipeline::Chunk chunk;
+  using Pop = pipeline::BoundedQueue<pipeline::Chunk>::Pop;
+  switch (consumer.try_pop(chunk)) {
+    case Pop::kItem:
+      shared_.call_hook(StageId::kBatcher, 0, chunk.seq);
+      chunks_taken_ = chunk.seq + 1;
+      shared_.batcher.add(std::move(chunk), pipeline::Batcher::Clock::now());
+      send_tick();
+      return Next::kAgain;
+    case Pop::kEmpty:
+      return consumer.await_work() ? Next::kWait : Next::kAgain;
+    case Pop::kDrained:
+      input_over_ = true;
+      return shared_.batcher.pending_events() == 0 && drains_.empty() ? Next::kStop : Next::kAgain;
+  }
+  std::unreachable();
 }
 
-void BatcherState::finish() {
-  graph_->batches.close();
-  self_->quit();
+/// Nothing that these drains are about is pending: it is in batches below next_seq().
+void BatcherActor::pass_drains() {
+  std::erase_if(drains_, [this](Drain& drain) {
+    if (!reached(drain)) return false;
+    drain.promise.delegate(team_.writer, drain_atom::value, shared_.batcher.next_seq());
+    return true;
+  });
 }
 
-caf::behavior BatcherState::behavior() {
-  return {
-      [this](work_atom) { run(); },
-      [this](room_atom) { run(); },
-      [this](tick_atom) {
-        tick_due_ = false;
-        if (!held_) held_ = graph_->batcher.flush_if_older(pipeline::Batcher::Clock::now());
-        run();
-      },
-      [this](drain_atom, std::uint64_t ticket, std::uint64_t upto_chunk) {
-        drains_.push_back({.ticket = ticket, .upto_chunk = upto_chunk});
-        run();
-      },
-  };
+/// Four looks an interval, as long as events are pending: none waits longer than an interval and a quarter.
+void BatcherActor::send_tick() {
+  if (tick_sent_ || shared_.batcher.pending_events() == 0) return;
+  constexpr std::chrono::nanoseconds kShortest = std::chrono::milliseconds(1);
+  constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(1);
+  delayed_send(this, std::clamp(shared_.options.batch.flush_interval / 4, kShortest, kLongest), tick_atom::value);
+  tick_sent_ = true;
 }
 
-caf::behavior batcher_actor(caf::stateful_actor<BatcherState>* self, CaptureGraph* graph, caf::actor writer) {
-  self->state.init(self, graph, std::move(writer));
-  return self->state.behavior();
+void BatcherActor::release() {
+  batch_.reset();
+  drains_.clear();
+  shared_.batches.queue.close();
 }
 
 }  // namespace memtrack::actors

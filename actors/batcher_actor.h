@@ -1,47 +1,48 @@
-// The actor around Batcher: chunks in, batches out, at most as far ahead of the writer as the window admits.
+// BatcherActor: drives the Batcher; the one that gives out batch numbers.
 #pragma once
 
-#include <deque>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
-#include <caf/all.hpp>
+#include <caf/behavior.hpp>
+#include <caf/response_promise.hpp>
 
-#include "actors/capture_graph.h"
-#include "actors/messages.h"
+#include "actors/stage_actor.h"
 
 namespace memtrack::actors {
 
-class BatcherState {
+/// Cuts batches as long as the sequence window lets the next number out, and hands them to the compressors. A partial
+/// batch goes out when a drain has reached it, when a tick finds it too old, and at the end of its input.
+class BatcherActor final : public StageActor {
  public:
-  void init(caf::event_based_actor* self, CaptureGraph* graph, caf::actor writer);
-  caf::behavior behavior();
+  BatcherActor(caf::actor_config& config, CaptureShared& shared, const Team& team);
+  const char* name() const override { return "batcher"; }
 
  private:
-  enum class Output { kDone, kWaiting, kClosed };
   struct Drain {
-    std::uint64_t ticket;
-    std::uint64_t upto_chunk;  // chunks below this number are part of it
+    std::uint64_t chunks;  // all below this number belong to it
+    caf::response_promise promise;
   };
 
-  void run();
-  Output push_output();
-  bool wait_for_window();
-  bool take(pipeline::Chunk chunk);
+  caf::behavior make_behavior() override;
+  Result<Next> step() override;
+  void release() override;
+
+  [[nodiscard]] bool wait_for_window();
+  [[nodiscard]] std::optional<pipeline::Batch> cut();
+  Next push();
+  Next pop();
+  [[nodiscard]] bool reached(const Drain& drain) const { return input_over_ || drain.chunks <= chunks_taken_; }
   void pass_drains();
-  void schedule_tick();
-  void finish();
+  void send_tick();
 
-  caf::event_based_actor* self_ = nullptr;
-  CaptureGraph* graph_ = nullptr;
-  caf::actor writer_;
-  std::optional<pipeline::Batch> held_;  // cut, not yet accepted by the queue
-  std::deque<Drain> drains_;
+  std::optional<pipeline::Batch> batch_;  // cut, not yet handed on
   std::uint64_t chunks_taken_ = 0;
-  bool flush_ = false;     // what is pending must go, full or not
-  bool drained_ = false;   // the input has ended
-  bool tick_due_ = false;  // a tick is under way
+  bool input_over_ = false;
+  bool tick_sent_ = false;
+  bool tick_due_ = false;
+  std::vector<Drain> drains_;
 };
-
-caf::behavior batcher_actor(caf::stateful_actor<BatcherState>* self, CaptureGraph* graph, caf::actor writer);
 
 }  // namespace memtrack::actors

@@ -2,73 +2,62 @@
 
 #include <utility>
 
+#include <caf/all.hpp>
+
 namespace memtrack::actors {
 
-void CompressorState::init(caf::event_based_actor* self, CaptureGraph* graph, CompressorSeat* seat) {
-  self_ = self;
-  graph_ = graph;
-  seat_ = seat;
+CompressorActor::CompressorActor(caf::actor_config& config, CaptureShared& shared, const Team& team,
+                                 std::uint32_t worker)
+    : StageActor(config, shared, team, StageId::kCompressor, worker), worker_(worker) {}
+
+caf::behavior CompressorActor::make_behavior() {
+  return common_behavior();
 }
 
-void CompressorState::run() {
-  while (!finished_ && push_held()) {
-    pipeline::Batch batch;
-    switch (seat_->input.try_pop(batch)) {
-      case BatchQueue::Pop::kItem:
-        if (!compress(batch)) return finish();
-        break;
-      case BatchQueue::Pop::kDrained:
-        return finish();
-      case BatchQueue::Pop::kEmpty:
-        if (seat_->input.await_work()) return;
-    }
+Result<StageActor::Next> CompressorActor::step() {
+  // First what is made: a frame before the one where another compressor failed belongs to what stays readable.
+  if (frame_) return push();
+  if (shared_.must_stop(StageId::kCompressor)) return Next::kStop;
+  auto& consumer = shared_.batches.consumers[worker_];
+  pipeline::Batch batch;
+  using Pop = pipeline::BoundedQueue<pipeline::Batch>::Pop;
+  switch (consumer.try_pop(batch)) {
+    case Pop::kItem:
+      return compress(batch);
+    case Pop::kEmpty:
+      return consumer.await_work() ? Next::kWait : Next::kAgain;
+    case Pop::kDrained:
+      return Next::kStop;
   }
+  std::unreachable();
 }
 
-bool CompressorState::compress(const pipeline::Batch& batch) {
-  return graph_->run_step(seat_->watch, batch.seq, [&]() -> Result<void> {
-    auto frame = seat_->stage.compress(batch);
-    if (!frame) return std::unexpected(std::move(frame.error()));
-    held_ = std::move(*frame);
-    return {};
-  });
+Result<StageActor::Next> CompressorActor::compress(const pipeline::Batch& batch) {
+  shared_.call_hook(StageId::kCompressor, worker_, batch.seq);
+  auto frame = shared_.compressors[worker_].compress(batch);
+  if (!frame) return std::unexpected(std::move(frame.error()));
+  frame_ = std::move(*frame);
+  return push();
 }
 
-/// True if nothing is held any more. The queue can be full only for a while: the writer takes frames in any order.
-bool CompressorState::push_held() {
-  while (held_) {
-    switch (seat_->output.try_push(*held_, pipeline::held_bytes(*held_))) {
-      case FrameQueue::Push::kAccepted:
-        held_.reset();
-        break;
-      case FrameQueue::Push::kClosed:
-        finish();
-        return false;
-      case FrameQueue::Push::kFull:
-        graph_->live.queue_full.fetch_add(1, std::memory_order_relaxed);
-        if (seat_->output.await_room()) return false;
-    }
+StageActor::Next CompressorActor::push() {
+  auto& producer = shared_.frames.producers[worker_];
+  using Push = pipeline::BoundedQueue<pipeline::Frame>::Push;
+  switch (producer.try_push(*frame_, pipeline::held_bytes(*frame_))) {
+    case Push::kAccepted:
+      frame_.reset();
+      return Next::kAgain;
+    case Push::kFull:
+      return wait_for_room(producer);
+    case Push::kClosed:
+      return Next::kStop;
   }
-  return true;
+  std::unreachable();
 }
 
-void CompressorState::finish() {
-  if (std::exchange(finished_, true)) return;
-  held_.reset();
-  if (graph_->compressors_left.fetch_sub(1, std::memory_order_acq_rel) == 1) graph_->frames.close();
-  self_->quit();
-}
-
-caf::behavior CompressorState::behavior() {
-  return {
-      [this](work_atom) { run(); },
-      [this](room_atom) { run(); },
-  };
-}
-
-caf::behavior compressor_actor(caf::stateful_actor<CompressorState>* self, CaptureGraph* graph, CompressorSeat* seat) {
-  self->state.init(self, graph, seat);
-  return self->state.behavior();
+void CompressorActor::release() {
+  frame_.reset();
+  if (shared_.live_compressors.fetch_sub(1, std::memory_order_acq_rel) == 1) shared_.frames.queue.close();
 }
 
 }  // namespace memtrack::actors

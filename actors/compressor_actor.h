@@ -1,33 +1,31 @@
-// The actor around one Compressor of the pool: batches in, frames out, in whatever order they are done.
+// CompressorActor: drives one Compressor of several that share a queue.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
-#include <caf/all.hpp>
+#include <caf/behavior.hpp>
 
-#include "actors/capture_graph.h"
-#include "actors/messages.h"
+#include "actors/stage_actor.h"
 
 namespace memtrack::actors {
 
-class CompressorState {
+/// Batches in, frames out, in any order among the compressors. The last one to stop closes the writer's queue.
+class CompressorActor final : public StageActor {
  public:
-  void init(caf::event_based_actor* self, CaptureGraph* graph, CompressorSeat* seat);
-  caf::behavior behavior();
+  CompressorActor(caf::actor_config& config, CaptureShared& shared, const Team& team, std::uint32_t worker);
+  const char* name() const override { return "compressor"; }
 
  private:
-  void run();
-  bool push_held();
-  bool compress(const pipeline::Batch& batch);
-  void finish();
+  caf::behavior make_behavior() override;
+  Result<Next> step() override;
+  void release() override;
 
-  caf::event_based_actor* self_ = nullptr;
-  CaptureGraph* graph_ = nullptr;
-  CompressorSeat* seat_ = nullptr;
-  std::optional<pipeline::Frame> held_;  // compressed, not yet accepted by the queue
-  bool finished_ = false;
+  Next push();
+  Result<Next> compress(const pipeline::Batch& batch);
+
+  const std::uint32_t worker_;
+  std::optional<pipeline::Frame> frame_;  // made, not yet handed on
 };
-
-caf::behavior compressor_actor(caf::stateful_actor<CompressorState>* self, CaptureGraph* graph, CompressorSeat* seat);
 
 }  // namespace memtrack::actors

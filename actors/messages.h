@@ -1,31 +1,48 @@
-// The control plane's vocabulary. Data never travels in messages: it flows through the bounded queues.
+// The control plane: every message that actors of a capture exchange. docs/actors.md has the table.
 #pragma once
 
-#include <caf/all.hpp>
+#include <cstdint>
+#include <optional>
 
-#include "codec/error.h"
+#include <caf/allowed_unsafe_message_type.hpp>
+#include <caf/atom.hpp>
+
+#include "actors/capture_board.h"
+#include "actors/capture_pipeline.h"
+#include "pipeline/artifact_writer.h"
 #include "pipeline/counters.h"
 
 namespace memtrack::actors {
 
-using start_atom = caf::atom_constant<caf::atom("start")>;        // poller: begin polling; replies a Reply
-using drain_atom = caf::atom_constant<caf::atom("drain")>;        // poller, passed down with a ticket
-using shutdown_atom = caf::atom_constant<caf::atom("shutdown")>;  // poller: stop the source; the rest is passed down
-using tick_atom = caf::atom_constant<caf::atom("tick")>;          // batcher: look at the age of the partial batch
-using work_atom = caf::atom_constant<caf::atom("work")>;          // doorbell of a consumer
-using room_atom = caf::atom_constant<caf::atom("room")>;          // doorbell of a producer
-using failed_atom = caf::atom_constant<caf::atom("failed")>;      // supervisor: a stage failed
-using enable_atom = caf::atom_constant<caf::atom("enable")>;      // poller; replies a Reply when the cut is made
-using disable_atom = caf::atom_constant<caf::atom("disable")>;    // likewise
-using stats_atom = caf::atom_constant<caf::atom("stats")>;        // supervisor: replies the counters
-using ping_atom = caf::atom_constant<caf::atom("ping")>;          // supervisor: replies itself
-
-/// Outcome of a request, as a message.
-struct Reply {
-  Result<void> result = {};
-};
+/// caller -> supervisor -> poller
+using start_atom = caf::atom_constant<caf::atom("start")>;
+/// caller -> supervisor (ticket) -> poller -> batcher (chunk number) -> writer (batch number) => Answer
+using drain_atom = caf::atom_constant<caf::atom("drain")>;
+/// caller -> supervisor -> poller; at the end writer -> supervisor (Totals)
+using shutdown_atom = caf::atom_constant<caf::atom("shutdown")>;
+/// batcher -> itself, later
+using tick_atom = caf::atom_constant<caf::atom("tick")>;
+/// a consumer's doorbell; with own_step: a stage -> itself, to go on
+using work_atom = caf::atom_constant<caf::atom("work")>;
+/// a producer's doorbell
+using room_atom = caf::atom_constant<caf::atom("room")>;
+/// stage -> supervisor (StageId)
+using failed_atom = caf::atom_constant<caf::atom("failed")>;
+/// caller -> supervisor (ticket) -> poller => Answer
+using enable_atom = caf::atom_constant<caf::atom("enable")>;
+/// the same
+using disable_atom = caf::atom_constant<caf::atom("disable")>;
+/// anybody -> any => CaptureCounters
+using stats_atom = caf::atom_constant<caf::atom("stats")>;
+/// anybody -> any => ping; caller -> supervisor (ticket)
+using ping_atom = caf::atom_constant<caf::atom("ping")>;
+/// Second part of a stage's `work` to itself.
+using own_step = caf::atom_constant<caf::atom("own")>;
 
 }  // namespace memtrack::actors
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(memtrack::actors::Reply)
+// They never leave the process, so there is nothing to serialise.
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(memtrack::actors::StageId)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(memtrack::actors::Answer)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(memtrack::pipeline::CaptureCounters)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(memtrack::pipeline::ArtifactWriter::Totals)

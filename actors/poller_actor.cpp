@@ -2,128 +2,115 @@
 
 #include <utility>
 
+#include <caf/all.hpp>
+
 namespace memtrack::actors {
 namespace {
 
-using poll_atom = caf::atom_constant<caf::atom("poll")>;  // the poller to itself: control messages come in between
+constexpr std::chrono::milliseconds kLossesPeriod{100};
 
 }  // namespace
 
-void PollerState::init(caf::event_based_actor* self, CaptureGraph* graph, caf::actor batcher) {
-  self_ = self;
-  graph_ = graph;
-  batcher_ = std::move(batcher);
-}
+PollerActor::PollerActor(caf::actor_config& config, CaptureShared& shared, const Team& team)
+    : StageActor(config, shared, team, StageId::kPoller) {}
 
-Result<void> PollerState::start() {
-  Result<void> started = {};
-  graph_->run_step(graph_->poller_watch, graph_->poller.next_seq(), [&] { return started = graph_->source->start(); });
-  if (started && graph_->failed()) started = std::unexpected(*graph_->first_error.get());
-  return started;
-}
-
-void PollerState::poll_again() {
-  self_->send(self_, poll_atom::value);
-}
-
-void PollerState::step() {
-  if (graph_->failed()) return end();
-  pipeline::Poller::Step polled;
-  const bool fine = graph_->run_step(graph_->poller_watch, graph_->poller.next_seq(), [&]() -> Result<void> {
-    auto result = graph_->poller.step(graph_->options.poll_interval);
-    if (!result) return std::unexpected(std::move(result.error()));
-    polled = std::move(*result);
-    graph_->publish_losses(graph_->source->losses());
-    return {};
-  });
-  if (!fine) return end();
-  drain_reached_ = drain_reached_ || polled.drain_reached;
-  ended_ = ended_ || polled.ended;
-  held_ = std::move(polled.chunk);
-  if (push_held()) after_push();
-}
-
-/// True if nothing is held any more; else the room bell (or the end) calls again.
-bool PollerState::push_held() {
-  if (!held_) return true;
-  const std::uint64_t events = held_->events->size();
-  for (;;) {
-    switch (graph_->poller_output.try_push(*held_, pipeline::held_bytes(*held_))) {
-      case ChunkQueue::Push::kAccepted:
-        held_.reset();
-        graph_->live.events_polled.fetch_add(events, std::memory_order_relaxed);
-        graph_->live.chunks.fetch_add(1, std::memory_order_relaxed);
-        return true;
-      case ChunkQueue::Push::kClosed:
-        held_.reset();
-        end();
-        return false;
-      case ChunkQueue::Push::kFull:
-        graph_->live.queue_full.fetch_add(1, std::memory_order_relaxed);
-        if (graph_->poller_output.await_room()) return false;
-    }
-  }
-}
-
-void PollerState::after_push() {
-  if (drain_reached_ && !tickets_.empty()) {
-    drain_reached_ = false;
-    self_->send(batcher_, drain_atom::value, tickets_.front(), graph_->poller.next_seq());
-    tickets_.pop_front();
-    begin_next_drain();
-  }
-  if (ended_) return end();
-  poll_again();
-}
-
-/// A drain that was asked for while another was under way gets a mark of its own, later than the first one's.
-void PollerState::begin_next_drain() {
-  if (!tickets_.empty()) graph_->source->begin_drain();
-}
-
-/// The last thing: everything polled is in the queue. What the summary needs of the source is taken while it is ours.
-void PollerState::end() {
-  if (graph_->failed()) graph_->source->request_stop();
-  graph_->publish_losses(graph_->source->losses());
-  graph_->announce([this] {
-    if (!graph_->ending_since) graph_->ending_since = CaptureGraph::Clock::now();
-    graph_->target_exit = graph_->source->target_exit();
-    if (ended_) graph_->notes = graph_->source->notes();
-  });
-  graph_->chunks.close();
-  self_->quit();
-}
-
-caf::behavior PollerState::behavior() {
-  return {
+caf::behavior PollerActor::make_behavior() {
+  return common_behavior().or_else(
       [this](start_atom) {
-        Reply reply{.result = start()};
         started_ = true;
-        poll_again();
-        return reply;
+        wake();
       },
-      [this](poll_atom) {
-        if (!held_) step();
+      [this](drain_atom) {
+        drains_waiting_.push_back(make_response_promise());
+        begin_drain();
       },
-      [this](room_atom) {
-        if (held_ && push_held()) after_push();
-      },
-      [this](drain_atom, std::uint64_t ticket) {
-        tickets_.push_back(ticket);
-        if (tickets_.size() == 1) begin_next_drain();
-      },
-      [this](shutdown_atom) {
-        graph_->source->request_stop();
-        if (!started_) end();
-      },
-      [this](enable_atom) { return Reply{.result = graph_->source->set_enabled(true)}; },
-      [this](disable_atom) { return Reply{.result = graph_->source->set_enabled(false)}; },
-  };
+      [this](shutdown_atom) { shared_.source->request_stop(); }, [this](enable_atom) { return set_enabled(true); },
+      [this](disable_atom) { return set_enabled(false); });
 }
 
-caf::behavior poller_actor(caf::stateful_actor<PollerState>* self, CaptureGraph* graph, caf::actor batcher) {
-  self->state.init(self, graph, std::move(batcher));
-  return self->state.behavior();
+Result<StageActor::Next> PollerActor::step() {
+  if (!started_) return Next::kWait;
+  if (chunk_) return push();
+  if (ended_) return Next::kStop;
+  return poll();
+}
+
+Result<StageActor::Next> PollerActor::poll() {
+  auto step = shared_.poller.step(shared_.options.poll_interval);
+  if (!step || step->ended) ended_ = true;
+  publish_losses();
+  if (!step) return std::unexpected(std::move(step.error()));
+  if (step->chunk && !discards_) {
+    chunk_ = std::move(step->chunk);
+    shared_.call_hook(StageId::kPoller, 0, chunk_->seq);
+    shared_.counters.add_chunk(chunk_->events->size());
+  }
+  if (ended_) shared_.board.note_source_ended();
+  if (step->drain_reached || ended_) pass_drains();
+  return Next::kAgain;
+}
+
+StageActor::Next PollerActor::push() {
+  auto& producer = shared_.chunks.producers[0];
+  using Push = pipeline::BoundedQueue<pipeline::Chunk>::Push;
+  switch (producer.try_push(*chunk_, pipeline::held_bytes(*chunk_))) {
+    case Push::kAccepted:
+      chunk_.reset();
+      return Next::kAgain;
+    case Push::kFull:
+      return wait_for_room(producer);
+    case Push::kClosed:
+      // A stage behind this one has failed. The source is taken to its end all the same, so that nobody in the target
+      // waits for room that will never come.
+      chunk_.reset();
+      discards_ = true;
+      shared_.source->request_stop();
+      return Next::kAgain;
+  }
+  std::unreachable();
+}
+
+void PollerActor::begin_drain() {
+  if (ended_) return pass_drains();
+  if (!drains_under_way_.empty() || drains_waiting_.empty()) return;
+  drains_under_way_.swap(drains_waiting_);
+  const auto in_step = watch_.enter();
+  shared_.source->begin_drain();
+}
+
+/// The source has given all that the drains under way are about: it is in chunks below next_seq(), one of which may
+/// still be here. At the source's end that goes for every drain.
+void PollerActor::pass_drains() {
+  for (caf::response_promise& promise : drains_under_way_) {
+    promise.delegate(team_.batcher, drain_atom::value, shared_.poller.next_seq());
+  }
+  drains_under_way_.clear();
+  if (!ended_) return begin_drain();
+  drains_under_way_.swap(drains_waiting_);
+  if (!drains_under_way_.empty()) pass_drains();
+}
+
+/// Only this thread may ask the source; others read what is published here.
+void PollerActor::publish_losses() {
+  const auto now = StageWatch::Clock::now();
+  if (!ended_ && now - losses_published_ < kLossesPeriod) return;
+  losses_published_ = now;
+  shared_.counters.publish_losses(shared_.source->losses());
+}
+
+Answer PollerActor::set_enabled(bool enabled) {
+  if (ended_) return {.error = Error{.code = ErrorCode::kClosed, .message = "the source has already ended"}};
+  const auto in_step = watch_.enter();
+  auto set = shared_.source->set_enabled(enabled);
+  if (!set) return {.error = std::move(set.error())};
+  return {.counters = shared_.counters.snapshot()};
+}
+
+void PollerActor::release() {
+  chunk_.reset();
+  drains_under_way_.clear();
+  drains_waiting_.clear();
+  shared_.chunks.queue.close();
 }
 
 }  // namespace memtrack::actors

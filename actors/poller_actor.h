@@ -1,41 +1,44 @@
-// The actor around Poller: polls the source, hands chunks to the batcher, obeys start, drain, shutdown, enable,
-// disable.
+// PollerActor: drives the Poller; the one thread that talks to the source.
 #pragma once
 
-#include <deque>
 #include <optional>
+#include <vector>
 
-#include <caf/all.hpp>
+#include <caf/behavior.hpp>
+#include <caf/response_promise.hpp>
 
-#include "actors/capture_graph.h"
-#include "actors/messages.h"
+#include "actors/stage_actor.h"
 
 namespace memtrack::actors {
 
-class PollerState {
+/// Polls from `start` on; pauses while its chunk finds no room, which is how back-pressure reaches the source. Stops
+/// when the source has ended and all is handed on. `drain` and `enable` are answered between polls, also while it
+/// pauses.
+class PollerActor final : public StageActor {
  public:
-  void init(caf::event_based_actor* self, CaptureGraph* graph, caf::actor batcher);
-  caf::behavior behavior();
+  PollerActor(caf::actor_config& config, CaptureShared& shared, const Team& team);
+  const char* name() const override { return "poller"; }
 
  private:
-  void step();
-  bool push_held();
-  void after_push();
-  void begin_next_drain();
-  void end();
-  void poll_again();
-  Result<void> start();
+  caf::behavior make_behavior() override;
+  Result<Next> step() override;
+  void release() override;
 
-  caf::event_based_actor* self_ = nullptr;
-  CaptureGraph* graph_ = nullptr;
-  caf::actor batcher_;
-  std::optional<pipeline::Chunk> held_;  // polled, not yet accepted by the queue
-  std::deque<std::uint64_t> tickets_;    // drains asked for, the first one under way
+  Result<Next> poll();
+  Next push();
+  void begin_drain();
+  void pass_drains();
+  void publish_losses();
+  Answer set_enabled(bool enabled);
+
+  std::optional<pipeline::Chunk> chunk_;  // polled, not yet handed on
   bool started_ = false;
-  bool drain_reached_ = false;
-  bool ended_ = false;
+  bool ended_ = false;     // the source has
+  bool discards_ = false;  // the batcher has stopped after a failure; the source is only seen to its end
+  StageWatch::Clock::time_point losses_published_{};
+  // One drain is under way in the source at a time; who asks meanwhile gets the next one.
+  std::vector<caf::response_promise> drains_under_way_;
+  std::vector<caf::response_promise> drains_waiting_;
 };
-
-caf::behavior poller_actor(caf::stateful_actor<PollerState>* self, CaptureGraph* graph, caf::actor batcher);
 
 }  // namespace memtrack::actors

@@ -1,45 +1,46 @@
-// StageWatch: lets the one who waits for the end see which stage is inside a step that does not return.
+// StageWatch: what a stage's thread is doing, for whoever must name the one that is stuck.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 
-#include "actors/capture_pipeline.h"
-
 namespace memtrack::actors {
 
-/// One a stage and worker. The stage's thread enters and leaves; any thread looks.
+/// Written by one stage's thread, read by any. Costs two relaxed stores and one clock read a step.
+/// How to use: `const auto step = watch.enter();` around everything that may take long; stop() at the stage's end.
 class StageWatch {
  public:
   using Clock = std::chrono::steady_clock;
 
-  StageWatch(StageId stage, std::uint32_t worker) : stage_(stage), worker_(worker) {}
-
-  /// Marks the time between its construction and destruction as one step.
+  /// While it lives, the stage is in a step.
   class Step {
    public:
-    explicit Step(StageWatch& watch) : watch_(watch) {
-      watch_.since_ns_.store(Clock::now().time_since_epoch().count(), std::memory_order_release);
-    }
+    Step(StageWatch& watch, Clock::time_point now) : watch_(watch) { watch_.store(now.time_since_epoch().count()); }
     Step(const Step&) = delete;
     Step& operator=(const Step&) = delete;
-    ~Step() { watch_.since_ns_.store(kIdle, std::memory_order_release); }
+    ~Step() { watch_.store(kIdle); }
 
    private:
     StageWatch& watch_;
   };
 
-  [[nodiscard]] StageId stage() const { return stage_; }
-  [[nodiscard]] std::uint32_t worker() const { return worker_; }
-  /// When the step began that the stage is in (nanoseconds of the steady clock); kIdle between steps.
-  [[nodiscard]] std::int64_t since_ns() const { return since_ns_.load(std::memory_order_acquire); }
-  static constexpr std::int64_t kIdle = INT64_MAX;
+  [[nodiscard]] Step enter() { return Step(*this, Clock::now()); }
+  void stop() { stopped_.store(true, std::memory_order_relaxed); }
+
+  [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+  /// How long the current step has taken until `now`; zero where the stage is idle.
+  [[nodiscard]] Clock::duration in_step(Clock::time_point now) const {
+    const Clock::rep since = since_.load(std::memory_order_relaxed);
+    return since == kIdle ? Clock::duration::zero() : now.time_since_epoch() - Clock::duration(since);
+  }
 
  private:
-  const StageId stage_;
-  const std::uint32_t worker_;
-  std::atomic<std::int64_t> since_ns_{kIdle};
+  static constexpr Clock::rep kIdle = 0;
+  void store(Clock::rep since) { since_.store(since, std::memory_order_relaxed); }
+
+  alignas(64) std::atomic<Clock::rep> since_{kIdle};
+  std::atomic<bool> stopped_{false};
 };
 
 }  // namespace memtrack::actors

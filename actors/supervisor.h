@@ -1,21 +1,39 @@
-// The supervisor: knows when all stages have ended, stops the source after a failure, answers stats and ping.
+// Supervisor: starts, watches and ends the stages; speaks for them to the caller's thread.
 #pragma once
 
-#include <vector>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 
-#include <caf/all.hpp>
+#include <caf/behavior.hpp>
+#include <caf/event_based_actor.hpp>
 
-#include "actors/capture_graph.h"
+#include "actors/capture_shared.h"
 #include "actors/messages.h"
+#include "actors/stage_actor.h"
 
 namespace memtrack::actors {
 
-struct SupervisorState {
-  std::size_t stages_left = 0;
-};
+/// Takes the caller's messages (with a ticket where an answer is wanted on the board), passes them to the poller, and
+/// puts the end on the board once every stage has stopped. Never blocks, so it answers `ping` whatever a stage does.
+/// Runs on CAF's scheduler until the graph ends it.
+class Supervisor final : public caf::event_based_actor {
+ public:
+  Supervisor(caf::actor_config& config, CaptureShared& shared, const Team& team);
+  const char* name() const override { return "supervisor"; }
 
-/// Watches `stages`, the poller first. Lives until it is sent an exit.
-caf::behavior supervisor(caf::stateful_actor<SupervisorState>* self, CaptureGraph* graph,
-                         std::vector<caf::actor> stages);
+ private:
+  caf::behavior make_behavior() override;
+  void start();
+  template <class Request>
+  void ask_poller(Request request, std::uint64_t ticket);
+  void close_queues_into(StageId failed);
+  void note_stage_down();
+
+  CaptureShared& shared_;
+  const Team& team_;
+  std::size_t stages_running_ = 0;
+  std::string path_;  // of the complete artifact
+};
 
 }  // namespace memtrack::actors

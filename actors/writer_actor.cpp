@@ -1,78 +1,73 @@
 #include "actors/writer_actor.h"
 
+#include <algorithm>
 #include <utility>
+
+#include <caf/all.hpp>
 
 namespace memtrack::actors {
 
-void WriterState::init(caf::event_based_actor* self, CaptureGraph* graph) {
-  self_ = self;
-  graph_ = graph;
-}
+WriterActor::WriterActor(caf::actor_config& config, CaptureShared& shared, const Team& team)
+    : StageActor(config, shared, team, StageId::kWriter) {}
 
-void WriterState::run() {
-  for (;;) {
-    if (!answer_drains()) return self_->quit();
-    pipeline::Frame frame;
-    switch (graph_->writer_input.try_pop(frame)) {
-      case FrameQueue::Pop::kItem:
-        if (!write(std::move(frame))) return self_->quit();
-        break;
-      case FrameQueue::Pop::kDrained:
-        finish();
-        return self_->quit();
-      case FrameQueue::Pop::kEmpty:
-        if (graph_->writer_input.await_work()) return;
-    }
-  }
-}
-
-bool WriterState::write(pipeline::Frame frame) {
-  const bool fine =
-      graph_->run_step(graph_->writer_watch, frame.seq, [&] { return graph_->writer.add(std::move(frame)); });
-  graph_->window.advance(graph_->writer.written_seq());
-  graph_->window_bell.ring();
-  graph_->publish_totals(graph_->writer.totals());
-  return fine;
-}
-
-bool WriterState::answer_drains() {
-  while (!drains_.empty() && drains_.front().upto_batch <= graph_->writer.written_seq()) {
-    const StageWatch::Step step(graph_->writer_watch);
-    if (auto synced = graph_->writer.sync(); !synced) {
-      graph_->fail(std::move(synced.error()));
-      return false;
-    }
-    graph_->announce([&] { graph_->drained_ticket = drains_.front().ticket; });
-    drains_.pop_front();
-  }
-  return true;
-}
-
-/// All stages in front have ended. After a failure the `.part` stays as it is.
-void WriterState::finish() {
-  if (graph_->failed()) return;
-  graph_->run_step(graph_->writer_watch, graph_->writer.written_seq(), [&]() -> Result<void> {
-    auto totals = graph_->writer.finish(graph_->counters().losses);
-    if (!totals) return std::unexpected(std::move(totals.error()));
-    graph_->publish_totals(*totals);
-    graph_->announce([&] { graph_->path = totals->path; });
-    return {};
+caf::behavior WriterActor::make_behavior() {
+  return common_behavior().or_else([this](drain_atom, std::uint64_t batches) {
+    drains_.push_back({.batches = batches, .promise = make_response_promise()});
+    wake();
   });
 }
 
-caf::behavior WriterState::behavior() {
-  return {
-      [this](work_atom) { run(); },
-      [this](drain_atom, std::uint64_t ticket, std::uint64_t upto_batch) {
-        drains_.push_back({.ticket = ticket, .upto_batch = upto_batch});
-        run();
-      },
-  };
+Result<StageActor::Next> WriterActor::step() {
+  if (auto answered = answer_drains(); !answered) return std::unexpected(std::move(answered.error()));
+  auto& consumer = shared_.frames.consumers[0];
+  pipeline::Frame frame;
+  using Pop = pipeline::BoundedQueue<pipeline::Frame>::Pop;
+  switch (consumer.try_pop(frame)) {
+    case Pop::kItem:
+      return write(std::move(frame));
+    case Pop::kEmpty:
+      return consumer.await_work() ? Next::kWait : Next::kAgain;
+    case Pop::kDrained:
+      return finish();
+  }
+  std::unreachable();
 }
 
-caf::behavior writer_actor(caf::stateful_actor<WriterState>* self, CaptureGraph* graph) {
-  self->state.init(self, graph);
-  return self->state.behavior();
+Result<StageActor::Next> WriterActor::write(pipeline::Frame frame) {
+  shared_.call_hook(StageId::kWriter, 0, frame.seq);
+  auto added = shared_.writer.add(std::move(frame));
+  shared_.counters.publish_written(shared_.writer.totals());
+  if (!added) return std::unexpected(std::move(added.error()));
+  shared_.window.advance(shared_.writer.written_seq());
+  shared_.window_bell.ring();
+  return Next::kAgain;
+}
+
+/// After a failure the file stays a `.part` with the frames that came.
+Result<StageActor::Next> WriterActor::finish() {
+  if (shared_.first_error.get() != nullptr) return Next::kStop;
+  auto totals = shared_.writer.finish(shared_.counters.losses());
+  if (!totals) return std::unexpected(std::move(totals.error()));
+  shared_.counters.publish_written(*totals);
+  send(team_.supervisor, shutdown_atom::value, std::move(*totals));
+  return Next::kStop;
+}
+
+Result<void> WriterActor::answer_drains() {
+  const std::uint64_t written = shared_.writer.written_seq();
+  const auto reached = [written](const Drain& drain) { return drain.batches <= written; };
+  if (std::ranges::none_of(drains_, reached)) return {};
+  if (auto synced = shared_.writer.sync(); !synced) return synced;
+  std::erase_if(drains_, [&](Drain& drain) {
+    if (!reached(drain)) return false;
+    drain.promise.deliver(Answer{.counters = shared_.counters.snapshot()});
+    return true;
+  });
+  return {};
+}
+
+void WriterActor::release() {
+  drains_.clear();
 }
 
 }  // namespace memtrack::actors

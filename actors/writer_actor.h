@@ -1,36 +1,39 @@
-// The actor around ArtifactWriter: takes every frame that comes, so that no compressor ever waits for another.
+// WriterActor: drives the ArtifactWriter; the ordered end of the capture.
 #pragma once
 
-#include <deque>
+#include <cstdint>
+#include <vector>
 
-#include <caf/all.hpp>
+#include <caf/behavior.hpp>
+#include <caf/response_promise.hpp>
 
-#include "actors/capture_graph.h"
-#include "actors/messages.h"
+#include "actors/stage_actor.h"
 
 namespace memtrack::actors {
 
-class WriterState {
+/// Takes every frame at once (the sequence window bounds how many can come too early), opens the window and answers
+/// drains as the file grows. At the end of its input it completes the artifact, unless a stage has failed, and tells
+/// the supervisor.
+class WriterActor final : public StageActor {
  public:
-  void init(caf::event_based_actor* self, CaptureGraph* graph);
-  caf::behavior behavior();
+  WriterActor(caf::actor_config& config, CaptureShared& shared, const Team& team);
+  const char* name() const override { return "writer"; }
 
  private:
   struct Drain {
-    std::uint64_t ticket;
-    std::uint64_t upto_batch;  // batches below this number are part of it
+    std::uint64_t batches;  // all below this number belong to it
+    caf::response_promise promise;
   };
 
-  void run();
-  bool write(pipeline::Frame frame);
-  bool answer_drains();
-  void finish();
+  caf::behavior make_behavior() override;
+  Result<Next> step() override;
+  void release() override;
 
-  caf::event_based_actor* self_ = nullptr;
-  CaptureGraph* graph_ = nullptr;
-  std::deque<Drain> drains_;
+  Result<Next> write(pipeline::Frame frame);
+  Result<Next> finish();
+  Result<void> answer_drains();
+
+  std::vector<Drain> drains_;
 };
-
-caf::behavior writer_actor(caf::stateful_actor<WriterState>* self, CaptureGraph* graph);
 
 }  // namespace memtrack::actors
