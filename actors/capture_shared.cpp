@@ -44,6 +44,11 @@ std::uint64_t window_size(const CaptureOptions& options) {
   return 2 * std::uint64_t{options.compress.workers} + 2;
 }
 
+/// Chunks no larger than a batch: with small batches little is under way.
+std::uint32_t chunk_events(const CaptureOptions& options) {
+  return std::min<std::uint32_t>(options.batch.events, pipeline::kChunkEvents);
+}
+
 /// As many chunk buffers as are ever in flight where chunks are full: in the first queue, in the batch that is being
 /// gathered, and in those of the window.
 std::size_t idle_chunks(const CaptureOptions& options) {
@@ -78,7 +83,8 @@ CaptureShared::CaptureShared(std::unique_ptr<pipeline::EventSource> event_source
     : options(capture_options),
       hook(std::move(stage_hook)),
       source(std::move(event_source)),
-      event_pool(idle_chunks(options), [] { return std::make_unique<EventBatch>(pipeline::kChunkEvents); }),
+      event_pool(idle_chunks(options),
+                 [events = chunk_events(options)] { return std::make_unique<EventBatch>(events); }),
       byte_pool(2 * window_size(options), [] { return std::make_unique<ByteBuffer>(); }),
       chunks(options.queue, 1, 1),
       batches(options.queue, 1, options.compress.workers),
@@ -86,7 +92,7 @@ CaptureShared::CaptureShared(std::unique_ptr<pipeline::EventSource> event_source
       window(window_size(options)),
       window_bell(/*armed=*/false),
       live_compressors(options.compress.workers),
-      poller(*source, event_pool, pipeline::kChunkEvents),
+      poller(*source, event_pool, chunk_events(options)),
       batcher(options.batch),
       writer(std::move(artifact_writer)),
       watches(3 + options.compress.workers) {}

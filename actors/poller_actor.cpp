@@ -24,8 +24,16 @@ caf::behavior PollerActor::make_behavior() {
         drains_waiting_.push_back(make_response_promise());
         begin_drain();
       },
-      [this](shutdown_atom) { shared_.source->request_stop(); }, [this](enable_atom) { return set_enabled(true); },
+      [this](shutdown_atom) { shut_down(); }, [this](enable_atom) { return set_enabled(true); },
       [this](disable_atom) { return set_enabled(false); });
+}
+
+/// Once started, the polls go on to the source's end; else there is nothing to poll.
+void PollerActor::shut_down() {
+  shared_.source->request_stop();
+  if (started_) return;
+  started_ = ended_ = true;
+  wake();
 }
 
 Result<StageActor::Next> PollerActor::step() {

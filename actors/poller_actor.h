@@ -26,6 +26,7 @@ class PollerActor final : public StageActor {
 
   Result<Next> poll();
   Next push();
+  void shut_down();
   void begin_drain();
   void pass_drains();
   void publish_losses();

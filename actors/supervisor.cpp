@@ -14,8 +14,14 @@ Supervisor::Supervisor(caf::actor_config& config, CaptureShared& shared, const T
 
 caf::behavior Supervisor::make_behavior() {
   return {
-      [this](start_atom) { start(); },
-      [this](shutdown_atom) { send(team_.poller, shutdown_atom::value); },
+      [this](start_atom) {
+        watch_stages();
+        send(team_.poller, start_atom::value);
+      },
+      [this](shutdown_atom) {
+        watch_stages();
+        send(team_.poller, shutdown_atom::value);
+      },
       [this](shutdown_atom, const pipeline::ArtifactWriter::Totals& totals) { path_ = totals.path; },
       [this](drain_atom, std::uint64_t ticket) { ask_poller(drain_atom::value, ticket); },
       [this](enable_atom, std::uint64_t ticket) { ask_poller(enable_atom::value, ticket); },
@@ -27,11 +33,13 @@ caf::behavior Supervisor::make_behavior() {
   };
 }
 
-void Supervisor::start() {
+/// From the first of start and shutdown on; the team is complete by then.
+void Supervisor::watch_stages() {
+  if (watches_) return;
+  watches_ = true;
   for (const caf::actor* stage : {&team_.poller, &team_.batcher, &team_.writer}) monitor(*stage);
   for (const caf::actor& compressor : team_.compressors) monitor(compressor);
   stages_running_ = 3 + team_.compressors.size();
-  send(team_.poller, start_atom::value);
 }
 
 /// Where no stage is left to answer, the end of the capture is on its way to the board, and the caller sees that.

@@ -24,7 +24,7 @@ class Supervisor final : public caf::event_based_actor {
 
  private:
   caf::behavior make_behavior() override;
-  void start();
+  void watch_stages();
   template <class Request>
   void ask_poller(Request request, std::uint64_t ticket);
   void close_queues_into(StageId failed);
@@ -32,6 +32,7 @@ class Supervisor final : public caf::event_based_actor {
 
   CaptureShared& shared_;
   const Team& team_;
+  bool watches_ = false;
   std::size_t stages_running_ = 0;
   std::string path_;  // of the complete artifact
 };

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,8 @@ struct Script {
   bool endless = false;         // a producer that never pauses
   bool ended = false;           // ends by itself once all available are given
   bool poll_fails = false;
+  bool drain_throws = false;
+  bool switch_throws = false;
   std::uint64_t given = 0;
   std::uint64_t drain_mark = UINT64_MAX;
   bool stop_requested = false;
@@ -77,6 +80,7 @@ class ScriptedSource : public pipeline::EventSource {
   }
   void begin_drain() override {
     const std::scoped_lock lock(script_->mutex);
+    if (script_->drain_throws) throw std::runtime_error("no drain");
     script_->drain_mark = script_->endless ? script_->given + 1 : script_->available;
   }
   void request_stop() override {
@@ -86,6 +90,7 @@ class ScriptedSource : public pipeline::EventSource {
   }
   Result<void> set_enabled(bool enabled) override {
     const std::scoped_lock lock(script_->mutex);
+    if (script_->switch_throws) throw std::runtime_error("no switch");
     script_->switches.push_back(enabled);
     return {};
   }
