@@ -9,7 +9,7 @@ namespace memtrack::actors {
 
 StageActor::StageActor(caf::actor_config& config, CaptureShared& shared, const Team& team, StageId stage,
                        std::uint32_t worker)
-    : caf::event_based_actor(config), shared_(shared), team_(team), watch_(shared.watch(stage, worker)), stage_(stage) {
+    : OrderedMailbox(config), shared_(shared), team_(team), watch_(shared.watch(stage, worker)), stage_(stage) {
   set_default_handler(caf::drop);
   set_exception_handler([this](std::exception_ptr& thrown) -> caf::error {
     handle_exception(thrown);

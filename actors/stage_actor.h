@@ -6,11 +6,11 @@
 #include <vector>
 
 #include <caf/actor.hpp>
-#include <caf/event_based_actor.hpp>
 #include <caf/message_handler.hpp>
 
 #include "actors/capture_shared.h"
 #include "actors/messages.h"
+#include "actors/ordered_mailbox.h"
 
 namespace memtrack::actors {
 
@@ -30,7 +30,7 @@ struct Team {
 /// that changes something; any message may lead to a step, so a step looks at everything anew. Failure: an error from a
 /// step, or an exception from anywhere in the actor, is the stage's failure; it stops. However the actor ends, its
 /// output is closed and the supervisor hears of a failure.
-class StageActor : public caf::event_based_actor {
+class StageActor : public OrderedMailbox {
  public:
   void on_exit() final;
 

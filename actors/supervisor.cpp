@@ -7,7 +7,7 @@
 namespace memtrack::actors {
 
 Supervisor::Supervisor(caf::actor_config& config, CaptureShared& shared, const Team& team)
-    : caf::event_based_actor(config), shared_(shared), team_(team) {
+    : OrderedMailbox(config), shared_(shared), team_(team) {
   set_default_handler(caf::drop);
   set_down_handler([this](caf::down_msg&) { note_stage_down(); });
 }

@@ -6,10 +6,10 @@
 #include <string>
 
 #include <caf/behavior.hpp>
-#include <caf/event_based_actor.hpp>
 
 #include "actors/capture_shared.h"
 #include "actors/messages.h"
+#include "actors/ordered_mailbox.h"
 #include "actors/stage_actor.h"
 
 namespace memtrack::actors {
@@ -17,7 +17,7 @@ namespace memtrack::actors {
 /// Takes the caller's messages (with a ticket where an answer is wanted on the board), passes them to the poller, and
 /// puts the end on the board once every stage has stopped. Never blocks, so it answers `ping` whatever a stage does.
 /// Runs on CAF's scheduler until the graph ends it.
-class Supervisor final : public caf::event_based_actor {
+class Supervisor final : public OrderedMailbox {
  public:
   Supervisor(caf::actor_config& config, CaptureShared& shared, const Team& team);
   const char* name() const override { return "supervisor"; }
