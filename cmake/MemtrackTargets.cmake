@@ -33,6 +33,14 @@ function(mt_library name)
   set_target_properties(memtrack_${name} PROPERTIES EXPORT_NAME ${name})
 endfunction()
 
+# Suppressions name functions, and the symbolizer has to be found under its versioned name.
+if(MEMTRACK_SANITIZE MATCHES "thread")
+  find_program(MEMTRACK_SYMBOLIZER NAMES llvm-symbolizer-19 llvm-symbolizer REQUIRED)
+  mark_as_advanced(MEMTRACK_SYMBOLIZER)
+  set(MEMTRACK_TSAN_OPTIONS
+    "suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp:external_symbolizer_path=${MEMTRACK_SYMBOLIZER}")
+endif()
+
 # mt_test(<name> LABEL <unit|system> SOURCES ... LIBS ...)
 # makes one doctest binary and one ctest entry for it, with its label.
 function(mt_test name)
@@ -44,4 +52,7 @@ function(mt_test name)
     set(ARG_TIMEOUT 300)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
+  if(MEMTRACK_TSAN_OPTIONS)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "TSAN_OPTIONS=${MEMTRACK_TSAN_OPTIONS}")
+  endif()
 endfunction()
