@@ -25,6 +25,20 @@ static_assert(offsetof(mt_segment, image_hint) == 260);
 static_assert(offsetof(mt_segment, free_waiters) == 264);
 static_assert(offsetof(mt_segment, fences) == 268);
 static_assert(offsetof(mt_segment, lost) == 272);
+static_assert(offsetof(mt_segment, notice_hint) == 320);
+static_assert(offsetof(mt_segment, notices_lost) == 324);
+static_assert(offsetof(mt_segment, notices) == 384);
+
+static_assert(sizeof(mt_notice) == 256);
+static_assert(offsetof(mt_notice, state) == 0);
+static_assert(offsetof(mt_notice, kind) == 4);
+static_assert(offsetof(mt_notice, writer) == 8);
+static_assert(offsetof(mt_notice, pid) == 12);
+static_assert(offsetof(mt_notice, ticks) == 16);
+static_assert(offsetof(mt_notice, uid) == 24);
+static_assert(offsetof(mt_notice, flags) == 28);
+static_assert(offsetof(mt_notice, path_bytes) == 32);
+static_assert(offsetof(mt_notice, path) == 48);
 
 static_assert(sizeof(mt_image) == 64, "one cache line");
 static_assert(offsetof(mt_image, state) == 0);

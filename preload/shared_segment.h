@@ -18,6 +18,8 @@
  *   image: free --CAS by shim--> claimed --shim--> ready --tracker (process gone or image replaced, drained)--> free
  *   ring:  free --CAS by shim--> claimed --shim--> live --shim (thread ends)--> released --tracker (drained)--> free
  *          live --tracker (thread or process gone, drained)--> free
+ *   notice: free --CAS by shim--> claimed --shim--> live --tracker (copied) or shim (withdrawn), by CAS--> free
+ *          claimed --tracker (writer gone)--> free
  *   head: only the owning thread. tail: only the tracker.
  *
  * ORDER (see docs/preload.md for the argument)
@@ -39,11 +41,12 @@
 #include "codec/raw_event.h"
 
 #define MT_SEGMENT_MAGIC 0x31474553544D454Dull /* "MEMTSEG1" read as little-endian bytes M E M T S E G 1 */
-#define MT_SEGMENT_VERSION 1u
-#define MT_SEGMENT_HEADER_BYTES 4096u
+#define MT_SEGMENT_VERSION 2u
+#define MT_SEGMENT_HEADER_BYTES 20480u
 #define MT_CACHE_LINE 64u
 
-/* The environment variable that tells the shim where the segment is: a path, e.g. /dev/shm/memtrack-3f9c... */
+/* The environment variable that tells the shim where the segment is: a path, e.g. /dev/shm/memtrack-3f9c... A program
+ * that is to be left out gets it empty. */
 #define MT_SEGMENT_ENV "MEMTRACK_SEGMENT"
 /* Prefix of the segment's name under /dev/shm: <prefix><tracker pid>-<16 hex digits>, so that the next start finds
  * those whose tracker is gone. */
@@ -54,6 +57,22 @@ enum mt_on_full { MT_ON_FULL_BLOCK = 0, MT_ON_FULL_DROP = 1 };
 enum mt_slot_state { MT_STATE_FREE = 0, MT_STATE_CLAIMED = 1, MT_STATE_LIVE = 2, MT_STATE_RELEASED = 3 };
 enum mt_image_origin { MT_ORIGIN_EXEC = 1, MT_ORIGIN_FORK = 2 };
 
+enum mt_notice_kind {
+  MT_NOTICE_EXEC = 1,        /* `pid` is about to run `path` */
+  MT_NOTICE_EXEC_FAILED = 2, /* it did not: takes back the MT_NOTICE_EXEC of `pid` with the same `ticks` */
+  MT_NOTICE_SPAWN = 3,       /* `pid` was started with `path` by `writer`; written after it began to run */
+  MT_NOTICE_SHELL = 4        /* `writer` is about to start `path` through the C library; `pid` is 0, not known */
+};
+/* Why the program will not attach, where the shim knows that already. */
+enum mt_notice_flags {
+  MT_NOTICE_OTHER_SESSION = 1, /* its environment names another segment, or none on purpose */
+  MT_NOTICE_UNCHANGED = 2,     /* its environment could not be completed: no memory, or too long with our variables */
+  MT_NOTICE_UNREACHABLE = 4    /* the library can't be read from where it runs (chroot, mount namespace, rights) */
+};
+#define MT_NOTICE_STATE(state) ((state) & 0xffu)
+#define MT_NOTICE_COUNT 64u
+#define MT_NOTICE_PATH_BYTES 208u
+
 /* Loss counters of the segment and of each ring, in the order of memtrack::LossCause (codec/loss.h). */
 enum mt_loss {
   MT_LOSS_RING_FULL = 0,
@@ -63,6 +82,27 @@ enum mt_loss {
   MT_LOSS_BAD_RECORD = 4,
   MT_LOSS_EARLY_CALL = 5,
   MT_LOSS_COUNT = 6
+};
+
+/* Tells of a program that is about to run, so that the tracker can name those that never attach (static, setuid, of
+ * another architecture or C library). Notices are free again as soon as the tracker has copied them.
+ *
+ * An image with the same pid and ticks not below the notice's answers it, and may have come, and be gone, before the
+ * notice: MT_NOTICE_SPAWN is written when the child runs already. A notice without an answer whose process still runs
+ * `path`, or has ended, is of an untracked program. `pid` and `writer` are numbers of the writer's PID namespace. */
+struct mt_notice {
+  uint32_t state; /* [a] MT_NOTICE_STATE() of it: free, claimed, live. The other bits of a live one differ from use to
+                     use: the tracker copies, then exchanges the value that it saw for free; if that fails, the notice
+                     was withdrawn */
+  uint32_t kind;  /* enum mt_notice_kind */
+  int32_t writer; /* the process that wrote this; set first */
+  int32_t pid;    /* the process that runs the program */
+  uint64_t ticks; /* stamp of before the call */
+  uint32_t uid;   /* of the writer: effective */
+  uint32_t flags; /* enum mt_notice_flags */
+  uint32_t path_bytes; /* of the whole path, also where only MT_NOTICE_PATH_BYTES of it are here */
+  uint32_t reserved[3];
+  char path[MT_NOTICE_PATH_BYTES]; /* absolute where that could be found out; not terminated */
 };
 
 struct mt_segment {
@@ -97,6 +137,9 @@ struct mt_segment {
                                                       tracker increments it and wakes after it freed one */
   uint32_t fences;                                 /* [a] set to 1 by a shim that could not register for membarrier */
   uint64_t lost[MT_LOSS_COUNT];                    /* [a] losses that no ring can count */
+  uint32_t notice_hint;                            /* [a] where the next search for a free notice begins */
+  uint32_t notices_lost;                           /* [a] the table was full */
+  struct mt_notice notices[MT_NOTICE_COUNT] __attribute__((aligned(64)));
 };
 
 struct mt_image {

@@ -13,6 +13,8 @@ target_link_libraries(memtrack_shim_options INTERFACE memtrack_options)
 
 set(MEMTRACK_SHIM_CORE_SOURCES
   shim_arena.c
+  shim_environment.c
+  shim_notice.c
   shim_proc.c
   shim_ring.c
   shim_session.c
@@ -25,6 +27,7 @@ add_library(memtrack_shim_core_checked OBJECT EXCLUDE_FROM_ALL ${MEMTRACK_SHIM_C
 target_link_libraries(memtrack_shim_core_checked PRIVATE memtrack_shim_options memtrack_sanitize)
 
 add_library(memtrack_shim SHARED
+  shim_exec.c
   shim_heap.c
   shim_mmap.c
   shim_process.c

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "preload/shim_environment.h"
 #include "preload/shim_proc.h"
 #include "preload/shim_ring.h"
 #include "preload/shim_thread.h"
@@ -47,6 +48,7 @@ static bool attach(void) {
   static char path[PATH_MAX];
   if (!find_segment_path(path, sizeof path) || !guard_against_fork() || !shim_session_attach(path)) return false;
   if (__atomic_load_n(&shim_session.segment->closed, __ATOMIC_RELAXED) != 0) return false;
+  shim_environment_remember(path, shim_own_path);
   shim_thread_make_key();
   shim_session_register_barrier();
   process_pid = current_pid();

@@ -7,6 +7,7 @@
 struct shim_real shim_real;
 struct shim_range shim_own_text;
 struct shim_range shim_allocator_text;
+const char* shim_own_path = "";
 
 static void resolve(void* member, const char* name) {
   void* symbol = dlsym(RTLD_NEXT, name);
@@ -28,7 +29,10 @@ static int look_at_object(struct dl_phdr_info* info, size_t bytes, void* unused)
   (void)bytes;
   (void)unused;
   const struct shim_range own = text_with(info, (uintptr_t)shim_real_resolve);
-  if (own.bytes != 0) shim_own_text = own;
+  if (own.bytes != 0) {
+    shim_own_text = own;
+    shim_own_path = info->dlpi_name;
+  }
   const struct shim_range allocator = text_with(info, (uintptr_t)shim_real.malloc);
   /* The C library's allocator calls no hook, but much else in there does: fopen, getline, ... */
   const bool is_libc = text_with(info, (uintptr_t)shim_real.fork).bytes != 0;
@@ -53,6 +57,14 @@ void shim_real_resolve(void) {
   resolve(&shim_real.brk, "brk");
   resolve(&shim_real.sbrk, "sbrk");
   resolve(&shim_real.fork, "fork");
+  resolve(&shim_real.execve, "execve");
+  resolve(&shim_real.execvpe, "execvpe");
+  resolve(&shim_real.fexecve, "fexecve");
+  resolve(&shim_real.execveat, "execveat");
+  resolve(&shim_real.posix_spawn, "posix_spawn");
+  resolve(&shim_real.posix_spawnp, "posix_spawnp");
+  resolve(&shim_real.system, "system");
+  resolve(&shim_real.popen, "popen");
   resolve(&shim_real.cfree, "cfree");
   resolve(&shim_real.free_sized, "free_sized");
   resolve(&shim_real.free_aligned_sized, "free_aligned_sized");

@@ -3,9 +3,11 @@
 #ifndef MEMTRACK_PRELOAD_SHIM_REAL_H
 #define MEMTRACK_PRELOAD_SHIM_REAL_H
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #pragma GCC visibility push(hidden)
@@ -30,6 +32,16 @@ struct shim_real {
   int (*brk)(void*);
   void* (*sbrk)(intptr_t);
   pid_t (*fork)(void);
+  int (*execve)(const char*, char* const*, char* const*);
+  int (*execvpe)(const char*, char* const*, char* const*);
+  int (*fexecve)(int, char* const*, char* const*);
+  int (*execveat)(int, const char*, char* const*, char* const*, int);
+  int (*posix_spawn)(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*, char* const*,
+                     char* const*);
+  int (*posix_spawnp)(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*, char* const*,
+                      char* const*);
+  int (*system)(const char*);
+  FILE* (*popen)(const char*, const char*);
 };
 /* Members are NULL until resolved; one that nobody defines stays NULL. */
 extern struct shim_real shim_real;
@@ -44,6 +56,7 @@ struct shim_range {
   uintptr_t bytes;
 };
 extern struct shim_range shim_own_text;
+extern const char* shim_own_path; /* as the loader found this library */
 extern struct shim_range shim_allocator_text;
 
 static inline bool shim_is_inner_call(uintptr_t caller) {

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "preload/shim_environment.h"
+
 __thread struct shim_thread shim_thread __attribute__((tls_model("initial-exec"), aligned(64)));
 
 /* glibc keeps the values of the first 32 keys in the thread itself; others it allocates on first use. */
@@ -21,6 +23,7 @@ static void thread_ends(void* value) {
     return;
   }
   shim_thread_release(thread);
+  shim_environment_thread_ends();
 }
 
 void shim_thread_make_key(void) {

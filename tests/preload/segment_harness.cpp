@@ -131,7 +131,24 @@ void SegmentHarness::drain() {
     images_seen_.push_back(images_[i]);
   }
   for (std::uint32_t i = 0; i < options_.ring_count; ++i) drain_ring(i);
+  take_notices();
   free_dead();
+}
+
+void SegmentHarness::take_notices() {
+  for (mt_notice& notice : segment_->notices) {
+    std::uint32_t state = __atomic_load_n(&notice.state, __ATOMIC_ACQUIRE);
+    if (MT_NOTICE_STATE(state) != MT_STATE_LIVE) continue;
+    SeenNotice seen{.kind = static_cast<mt_notice_kind>(notice.kind),
+                    .writer = notice.writer,
+                    .pid = notice.pid,
+                    .ticks = notice.ticks,
+                    .flags = notice.flags,
+                    .path = std::string(notice.path, std::min(notice.path_bytes, MT_NOTICE_PATH_BYTES))};
+    const bool ours = __atomic_compare_exchange_n(&notice.state, &state, static_cast<std::uint32_t>(MT_STATE_FREE),
+                                                  false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    if (ours) notices_seen_.push_back(std::move(seen));
+  }
 }
 
 void SegmentHarness::drain_ring(std::uint32_t index) {

@@ -29,6 +29,16 @@ struct RingStream {
   std::array<std::uint64_t, MT_LOSS_COUNT> lost{};
 };
 
+/// A notice as it was copied.
+struct SeenNotice {
+  mt_notice_kind kind = MT_NOTICE_EXEC;
+  std::int32_t writer = 0;
+  std::int32_t pid = 0;
+  std::uint64_t ticks = 0;
+  std::uint32_t flags = 0;
+  std::string path;
+};
+
 struct RunResult {
   int wait_status = 0;
   std::string output;  ///< standard output of the root and its children
@@ -52,11 +62,13 @@ class SegmentHarness {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] const std::vector<RingStream>& streams() const { return streams_; }
   [[nodiscard]] const std::vector<mt_image>& images_seen() const { return images_seen_; }
+  [[nodiscard]] const std::vector<SeenNotice>& notices_seen() const { return notices_seen_; }
   /// Of the segment and of all rings together.
   [[nodiscard]] std::array<std::uint64_t, MT_LOSS_COUNT> lost() const;
 
  private:
   void drain_ring(std::uint32_t index);
+  void take_notices();
   void free_dead();
   void wake_claimers();
 
@@ -72,6 +84,7 @@ class SegmentHarness {
   std::vector<bool> image_noted_;
   std::vector<RingStream> streams_;
   std::vector<mt_image> images_seen_;
+  std::vector<SeenNotice> notices_seen_;
 };
 
 /// A record with its continuation.

@@ -16,11 +16,12 @@ violation() {
 }
 
 # Imports that neither allocate nor call a hook. dlsym, dlerror, dl_iterate_phdr: only while the shim starts.
-allowed_imports=" __errno_location clock_gettime dl_iterate_phdr dlerror dlsym environ __environ memchr memcpy memmove \
-memset pthread_key_create pthread_key_delete pthread_setspecific strlen strncmp __cxa_finalize __gmon_start__ \
-_ITM_deregisterTMCloneTable _ITM_registerTMCloneTable "
+allowed_imports=" __errno_location clock_gettime dl_iterate_phdr dlerror dlsym environ __environ memchr memcmp memcpy memmove \
+memset pthread_key_create pthread_key_delete pthread_setspecific strchr strcmp strcspn strlen strncmp __cxa_finalize \
+__gmon_start__ _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable "
 allowed_exports=" malloc calloc realloc reallocarray free cfree aligned_alloc posix_memalign memalign valloc pvalloc \
-free_sized free_aligned_sized mmap mmap64 munmap mremap brk sbrk fork "
+free_sized free_aligned_sized mmap mmap64 munmap mremap brk sbrk fork execve execv execvp execvpe execl execle execlp \
+fexecve execveat posix_spawn posix_spawnp system popen "
 max_tls_bytes=128
 
 for type in $(readelf --relocs --wide "$library" | awk '$3 ~ /TLSDESC|DTPMOD|DTPOFF|TLS_DTP/ { print $3 }' | sort -u); do
