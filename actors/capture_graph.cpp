@@ -7,6 +7,7 @@
 
 #include "actors/batcher_actor.h"
 #include "actors/compressor_actor.h"
+#include "actors/ordered_mailbox.h"
 #include "actors/poller_actor.h"
 #include "actors/supervisor.h"
 #include "actors/writer_actor.h"
@@ -43,6 +44,7 @@ void CaptureGraph::end_actors() {
     caf::anon_send_exit(compressor, caf::exit_reason::user_shutdown);
   }
   system_.await_all_actors_done();  // so team_, which they use, goes after them
+  note_actors_ended();
 }
 
 void CaptureGraph::spawn_stages() {

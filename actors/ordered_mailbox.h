@@ -28,6 +28,8 @@ namespace memtrack::actors {
 /// message as a race. A suppression can't help: every stage runs below frames of that library, so it would hide our
 /// races too. In other builds this is caf::event_based_actor and nothing more.
 #ifdef MEMTRACK_TSAN
+inline char actor_ends = 0;  // an address that stands for "an actor has ended"
+
 class OrderedMailbox : public caf::event_based_actor {
  public:
   using caf::event_based_actor::enqueue;
@@ -41,12 +43,23 @@ class OrderedMailbox : public caf::event_based_actor {
     __tsan_acquire(&mailbox_order_);
     return caf::event_based_actor::consume(element);
   }
+  /// Frees what nobody has read.
+  bool cleanup(caf::error&& reason, caf::execution_unit* unit) override {
+    __tsan_acquire(&mailbox_order_);
+    __tsan_release(&actor_ends);
+    return caf::event_based_actor::cleanup(std::move(reason), unit);
+  }
 
  private:
   char mailbox_order_ = 0;  // an address that stands for the mailbox
 };
+/// After caf::actor_system::await_all_actors_done(), which counts the ends with an atomic inside the library.
+inline void note_actors_ended() {
+  __tsan_acquire(&actor_ends);
+}
 #else
 using OrderedMailbox = caf::event_based_actor;
+inline void note_actors_ended() {}
 #endif
 
 }  // namespace memtrack::actors
