@@ -8,14 +8,7 @@
 namespace memtrack::preload {
 
 ProcessTable::ProcessTable(const SegmentView& segment, TimeSource& time, ProcessProbe& probe)
-    : segment_(segment),
-      time_(time),
-      probe_(probe),
-      lanes_(segment.layout.ring_count),
-      images_(segment.layout.image_count),
-      refused_rings_(segment.layout.ring_count),
-      refused_images_(segment.layout.image_count),
-      free_rings_(segment.layout.ring_count) {}
+    : segment_(segment), time_(time), probe_(probe), free_rings_(segment.layout.ring_count) {}
 
 TrackedProcess* ProcessTable::find(std::int32_t pid) const {
   const auto at = by_pid_.find(pid);
@@ -69,7 +62,31 @@ void ProcessTable::find_dead_threads() {
   }
 }
 
+/// A shim raises these marks before the first stamp of what it claimed, so whatever has a stamp below a low water is
+/// below the marks that are read after the barrier.
+std::uint32_t ProcessTable::ring_end() const {
+  return std::min(__atomic_load_n(&segment_.header->ring_end, __ATOMIC_SEQ_CST), segment_.layout.ring_count);
+}
+std::uint32_t ProcessTable::image_end() const {
+  return std::min(__atomic_load_n(&segment_.header->image_end, __ATOMIC_SEQ_CST), segment_.layout.image_count);
+}
+
+/// Makes room for the rings and images that were claimed for the first time.
+void ProcessTable::grow() {
+  const std::uint32_t rings = ring_end();
+  const std::uint32_t images = image_end();
+  if (rings > lanes_.size()) {
+    lanes_.resize(rings);
+    refused_rings_.resize(rings);
+  }
+  if (images > images_.size()) {
+    images_.resize(images);
+    refused_images_.resize(images);
+  }
+}
+
 bool ProcessTable::has_news() const {
+  if (ring_end() > lanes_.size() || image_end() > images_.size()) return true;
   for (std::uint32_t ring = 0; ring < lanes_.size(); ++ring) {
     if (lanes_[ring] ? lanes_[ring]->reader.has_news()
                      : !refused_rings_[ring] &&
@@ -91,7 +108,8 @@ bool ProcessTable::has_news() const {
 
 void ProcessTable::scan(std::uint64_t low_water) {
   low_water_ = low_water;
-  free_rings_ = 0;
+  grow();
+  free_rings_ = segment_.layout.ring_count - static_cast<std::uint32_t>(lanes_.size());
   for (std::uint32_t ring = 0; ring < lanes_.size(); ++ring) look_at_ring(ring, low_water);
   for (std::uint32_t index = 0; index < images_.size(); ++index) {
     if (images_[index].image == nullptr) adopt_image(index);
@@ -124,6 +142,7 @@ void ProcessTable::adopt_ring(std::uint32_t ring) {
   const mt_ring& shared = segment_.rings[ring];
   const std::uint32_t index = __atomic_load_n(&shared.image, __ATOMIC_RELAXED);
   const std::int32_t tid = __atomic_load_n(&shared.tid, __ATOMIC_RELAXED);
+  if (index >= images_.size()) grow();  // claimed since this scan began
   if (index >= images_.size() || (images_[index].image == nullptr && !adopt_image(index))) {
     refused_rings_[ring] = true;
     ++recycled_losses_[LossCause::kBadRecord];
@@ -304,7 +323,7 @@ void ProcessTable::recycle(RingLane& lane) {
     __atomic_store_n(&shared.room_wanted, 0u, __ATOMIC_RELAXED);
     for (std::uint64_t& count : shared.lost) __atomic_store_n(&count, 0u, __ATOMIC_RELAXED);
     __atomic_store_n(&shared.state, static_cast<std::uint32_t>(MT_STATE_FREE), __ATOMIC_RELEASE);
-    freed_ = true;
+    lowest_freed_ring_ = std::min(lowest_freed_ring_, lane.ring);
   }
   dry_.push_back(std::move(lanes_[lane.ring]));
 }
@@ -312,12 +331,20 @@ void ProcessTable::recycle(RingLane& lane) {
 void ProcessTable::recycle(TrackedImage& image) {
   const ImageSlot slot = std::exchange(images_[image.index], {});
   __atomic_store_n(&segment_.images[image.index].state, static_cast<std::uint32_t>(MT_STATE_FREE), __ATOMIC_RELEASE);
-  freed_ = true;
+  lowest_freed_image_ = std::min(lowest_freed_image_, image.index);
   old_images_.push_back(std::move(slot.process->images.front()));
 }
 
 void ProcessTable::wake_claimers() {
-  if (!std::exchange(freed_, false)) return;
+  const std::uint32_t ring = std::exchange(lowest_freed_ring_, UINT32_MAX);
+  const std::uint32_t image = std::exchange(lowest_freed_image_, UINT32_MAX);
+  if (std::min(ring, image) == UINT32_MAX) return;
+  // The lowest first: what was used before is warm, and what was never claimed costs neither memory nor a look.
+  const auto lower = [](std::uint32_t& hint, std::uint32_t to) {
+    if (to < __atomic_load_n(&hint, __ATOMIC_RELAXED)) __atomic_store_n(&hint, to, __ATOMIC_RELAXED);
+  };
+  lower(segment_.header->ring_hint, ring);
+  lower(segment_.header->image_hint, image);
   __atomic_fetch_add(&segment_.header->free_waiters, 1u, __ATOMIC_SEQ_CST);
   futex_wake(&segment_.header->free_waiters);
 }

@@ -51,6 +51,7 @@ class ProcessTable {
 
   [[nodiscard]] const std::vector<std::unique_ptr<TrackedProcess>>& processes() const { return processes_; }
   [[nodiscard]] TrackedProcess* find(std::int32_t pid) const;
+  /// By ring, as many as were ever claimed; null where one is not in use.
   [[nodiscard]] const std::vector<std::unique_ptr<RingLane>>& lanes() const { return lanes_; }
   /// Processes whose image came since the last call.
   [[nodiscard]] std::vector<TrackedProcess*> take_new() { return std::exchange(new_, {}); }
@@ -59,6 +60,9 @@ class ProcessTable {
   void wake_claimers();
 
  private:
+  [[nodiscard]] std::uint32_t ring_end() const;
+  [[nodiscard]] std::uint32_t image_end() const;
+  void grow();
   void find_dead_threads();
   void look_at_ring(std::uint32_t ring, std::uint64_t low_water);
   void adopt_ring(std::uint32_t ring);
@@ -77,8 +81,8 @@ class ProcessTable {
   ProcessProbe& probe_;
   std::vector<std::unique_ptr<TrackedProcess>> processes_;
   std::vector<std::unique_ptr<TrackedProcess>> gone_;  // until the next sweep: the merge may still name them
-  std::vector<std::unique_ptr<RingLane>> lanes_;       // by ring; null: not in use
-  std::vector<std::unique_ptr<RingLane>> dry_;         // likewise until the next sweep
+  std::vector<std::unique_ptr<RingLane>> lanes_;
+  std::vector<std::unique_ptr<RingLane>> dry_;  // likewise until the next sweep
   std::vector<std::unique_ptr<TrackedImage>> old_images_;
   struct ImageSlot {
     TrackedProcess* process = nullptr;
@@ -95,9 +99,10 @@ class ProcessTable {
   Anchor now_;
   std::uint64_t low_water_ = 0;
   std::uint32_t free_rings_ = 0;
+  std::uint32_t lowest_freed_ring_ = UINT32_MAX;
+  std::uint32_t lowest_freed_image_ = UINT32_MAX;
   std::uint64_t thread_check_ns_ = 0;
   bool forced_ = false;
-  bool freed_ = false;
 };
 
 }  // namespace memtrack::preload

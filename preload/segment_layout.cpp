@@ -27,6 +27,8 @@ static_assert(offsetof(mt_segment, fences) == 268);
 static_assert(offsetof(mt_segment, lost) == 272);
 static_assert(offsetof(mt_segment, notice_hint) == 320);
 static_assert(offsetof(mt_segment, notices_lost) == 324);
+static_assert(offsetof(mt_segment, ring_end) == 328);
+static_assert(offsetof(mt_segment, image_end) == 332);
 static_assert(offsetof(mt_segment, notices) == 384);
 
 static_assert(sizeof(mt_notice) == 256);

@@ -131,14 +131,18 @@ struct mt_segment {
   uint32_t tracker_sleeping __attribute__((aligned(64))); /* [a] */
 
   /* Written by shims, rarely. */
-  uint32_t ring_hint __attribute__((aligned(64))); /* [a] where the next search for a free ring begins */
-  uint32_t image_hint;                             /* [a] */
+  uint32_t ring_hint __attribute__((aligned(64))); /* [a] where the next search for a free ring begins; the tracker
+                                                      sets it back to what it freed, so that few rings are used */
+  uint32_t image_hint;                             /* [a] likewise */
   uint32_t free_waiters;                           /* [a] futex: threads that wait for a free ring or image; the
                                                       tracker increments it and wakes after it freed one */
   uint32_t fences;                                 /* [a] set to 1 by a shim that could not register for membarrier */
   uint64_t lost[MT_LOSS_COUNT];                    /* [a] losses that no ring can count */
   uint32_t notice_hint;                            /* [a] where the next search for a free notice begins */
   uint32_t notices_lost;                           /* [a] the table was full */
+  uint32_t ring_end;                               /* [a] no ring from here on was ever claimed; raised by a shim that
+                                                      claims one, before its first record. The tracker looks no further */
+  uint32_t image_end;                              /* [a] likewise */
   struct mt_notice notices[MT_NOTICE_COUNT] __attribute__((aligned(64)));
 };
 

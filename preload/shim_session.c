@@ -105,6 +105,12 @@ bool shim_session_wait_for_free(uint32_t seen) {
   return true;
 }
 
+void shim_session_raise(uint32_t* mark, uint32_t to) {
+  uint32_t seen = __atomic_load_n(mark, __ATOMIC_RELAXED);
+  while (seen < to && !__atomic_compare_exchange_n(mark, &seen, to, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+  }
+}
+
 static bool try_claim_image(enum mt_image_origin origin, int32_t pid, int32_t parent_pid) {
   struct mt_segment* segment = shim_session.segment;
   const uint32_t first = __atomic_load_n(&segment->image_hint, __ATOMIC_RELAXED);
@@ -117,6 +123,7 @@ static bool try_claim_image(enum mt_image_origin origin, int32_t pid, int32_t pa
                                      __ATOMIC_RELAXED)) {
       continue;
     }
+    shim_session_raise(&segment->image_end, index + 1U);
     image->pid = pid; /* first, so that the tracker can find a claimer that died here */
     image->parent_pid = parent_pid;
     image->origin = origin;

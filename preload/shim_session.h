@@ -82,6 +82,8 @@ void shim_session_give_up(void);
 /* Wakes the tracker if it sleeps. */
 void shim_session_wake_tracker(void);
 
+/* Raises a mark that the tracker looks up to. */
+void shim_session_raise(uint32_t* mark, uint32_t to);
 /* Counts events that no ring can count. */
 void shim_session_lost(enum mt_loss cause, uint64_t events);
 

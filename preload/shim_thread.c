@@ -44,6 +44,7 @@ static struct mt_ring* try_claim(void) {
     if (__atomic_compare_exchange_n(&ring->state, &expected, (uint32_t)MT_STATE_CLAIMED, false, __ATOMIC_ACQUIRE,
                                     __ATOMIC_RELAXED)) {
       __atomic_store_n(&segment->ring_hint, index + 1U, __ATOMIC_RELAXED);
+      shim_session_raise(&segment->ring_end, index + 1U);
       return ring;
     }
   }

@@ -1,6 +1,7 @@
 // The shim's side of a segment, written by hand, and a machine whose clock and processes do as the test says.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -34,11 +35,13 @@ class FakeProbe final : public preload::ProcessProbe {
     *live_.at(pid) = true;
     if (reaped) live_.erase(pid);
   }
+  std::function<void(std::int32_t)> on_watch = [](std::int32_t) {};
   std::map<std::pair<std::int32_t, std::int32_t>, bool> dead_threads;
   std::map<std::int32_t, std::vector<pipeline::FileMapping>> maps;
   std::map<std::int32_t, pipeline::ResidentMemory> memory;
 
   std::unique_ptr<preload::ProcessWatch> watch(std::int32_t pid) override {
+    on_watch(pid);
     const auto at = live_.find(pid);
     if (at == live_.end()) return nullptr;
     return std::make_unique<Watch>(at->second);
@@ -89,6 +92,7 @@ class FakeSegment {
   std::uint32_t add_image(mt_image_origin origin, std::int32_t pid, std::int32_t parent, std::uint64_t ticks) {
     std::uint32_t index = 0;
     while (view_.images[index].state != MT_STATE_FREE) ++index;
+    view_.header->image_end = std::max(view_.header->image_end, index + 1);
     view_.images[index] = {.state = MT_STATE_LIVE,
                            .origin = static_cast<std::uint32_t>(origin),
                            .pid = pid,
@@ -113,6 +117,8 @@ class FakeThread {
  public:
   FakeThread(FakeSegment& segment, std::uint32_t image, std::int32_t tid) : segment_(&segment) {
     while (segment.ring(index_).state != MT_STATE_FREE) ++index_;
+    mt_segment& header = *segment.view().header;
+    header.ring_end = std::max(header.ring_end, index_ + 1);
     mt_ring& ring = segment.ring(index_);
     ring.image = image;
     ring.tid = tid;

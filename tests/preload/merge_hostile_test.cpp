@@ -145,6 +145,7 @@ TEST_CASE_FIXTURE(OneThread, "rings and images that make no sense are left alone
   FakeThread lost(segment, 9999, 101);
   FakeThread none(segment, 7, 101);
   segment.image(5) = {};
+  segment.view().header->image_end = 7;
   segment.image(5).state = MT_STATE_LIVE;  // pid 0
   segment.image(6) = {};
   segment.image(6).state = MT_STATE_LIVE;
@@ -202,6 +203,8 @@ TEST_CASE("random garbage anywhere in the segment crashes nothing and ends") {
     std::vector<FakeThread> threads;
     for (std::int32_t i = 0; i < 5; ++i) threads.emplace_back(capture.segment, image, 100 + i);
     const preload::SegmentLayout& layout = capture.segment.view().layout;
+    capture.segment.view().header->ring_end = UINT32_MAX;
+    capture.segment.view().header->image_end = UINT32_MAX;
     for (int step = 0; step < 60; ++step) {
       capture.time.now += random() % 10'000;
       const std::uint64_t where = random() % 4;

@@ -353,3 +353,55 @@ TEST_CASE("losses of the segment, of live rings and of freed ones add up") {
   CHECK(capture.merger.losses()[LossCause::kNoRing] == 5);
   CHECK(capture.merger.losses()[LossCause::kRingFull] == 18);
 }
+
+TEST_CASE("rings and images that go back are the first to be claimed again") {
+  FakeCapture capture;
+  const auto image = capture.exec_root();
+  mt_segment& header = *capture.segment.view().header;
+  FakeThread a(capture.segment, image, 100);
+  FakeThread b(capture.segment, image, 101);
+  FakeThread c(capture.segment, image, 102);
+  header.ring_hint = 3;
+  header.image_hint = 1;
+  CHECK(capture.take().empty());
+  c.release();
+  CHECK(capture.take().empty());
+  CHECK(header.ring_hint == c.index());
+  a.release();
+  b.release();
+  CHECK(capture.take().empty());
+  CHECK(header.ring_hint == a.index());
+  const auto second = capture.segment.add_image(MT_ORIGIN_EXEC, 100, 1, 2000);
+  header.image_hint = second + 1;
+  capture.time.now = 3000;
+  CHECK(capture.take().empty());
+  CHECK(capture.take() == Lines{"100 Exec"});
+  CHECK(header.image_hint == image);
+}
+
+TEST_CASE("a ring of an image that is claimed while the tracker looks is not taken for nonsense") {
+  FakeCapture capture;
+  const auto image = capture.exec_root();
+  FakeThread a(capture.segment, image, 100);
+  FakeThread b(capture.segment, image, 101);
+  a.release();
+  b.release();
+  CHECK(capture.take().empty());  // two rings and one image were ever in use
+  capture.probe.start(200);
+  capture.probe.start(201);
+  const auto child = capture.segment.add_image(MT_ORIGIN_FORK, 200, 100, 2000);
+  FakeThread c(capture.segment, child, 200);
+  capture.probe.on_watch = [&](std::int32_t pid) {
+    if (pid != 200) return;
+    const auto sibling = capture.segment.add_image(MT_ORIGIN_FORK, 201, 100, 2010);
+    FakeThread d(capture.segment, sibling, 201);
+    d.put(MT_MALLOC, 2020, 1, 8);
+  };
+  capture.time.now = 3000;
+  static_cast<void>(capture.take());
+  static_cast<void>(capture.take());
+  CHECK(capture.merger.losses().total() == 0);
+  REQUIRE(capture.events.size() == 4);
+  CHECK(capture.events.back().pid == 201);
+  CHECK(capture.events.back().kind == EventKind::kMalloc);
+}
