@@ -29,6 +29,7 @@ target_link_libraries(memtrack_shim_core_checked PRIVATE memtrack_shim_options m
 add_library(memtrack_shim SHARED
   shim_exec.c
   shim_heap.c
+  shim_jump.c
   shim_mmap.c
   shim_process.c
   shim_real.c)

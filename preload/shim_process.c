@@ -55,7 +55,9 @@ static bool attach(void) {
   return shim_session_claim_image(MT_ORIGIN_EXEC, process_pid, (int32_t)shim_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0));
 }
 
+/* With signals blocked: a handler would have to be passed through unseen, and might leave by a jump. */
 static bool start(void) {
+  const uint64_t signals = shim_block_signals();
   shim_thread.starting = 1;
   shim_real_resolve();
   const bool attached = attach();
@@ -67,6 +69,7 @@ static bool start(void) {
   }
   shim_thread.starting = 0;
   __atomic_store_n(&shim_state, (uint32_t)(attached ? kShimAttached : kShimInert), __ATOMIC_RELEASE);
+  shim_restore_signals(signals);
   return attached;
 }
 
@@ -74,8 +77,9 @@ static bool start(void) {
 static bool take_image_of_child(void) {
   struct shim_thread* thread = &shim_thread;
   if (__atomic_exchange_n(&fork_in_progress, 1U, __ATOMIC_ACQUIRE) != 0) return false;
+  const uint64_t signals = shim_block_signals();
   thread->starting = 1;
-  shim_thread_forget(thread);
+  shim_thread_forget();
   const int32_t parent_pid = process_pid;
   process_pid = current_pid();
   shim_session.image = MT_SHIM_NONE;
@@ -91,6 +95,7 @@ static bool take_image_of_child(void) {
   }
   thread->starting = 0;
   __atomic_store_n(&fork_in_progress, 0U, __ATOMIC_RELEASE);
+  shim_restore_signals(signals);
   return claimed;
 }
 

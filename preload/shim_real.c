@@ -57,6 +57,8 @@ void shim_real_resolve(void) {
   resolve(&shim_real.brk, "brk");
   resolve(&shim_real.sbrk, "sbrk");
   resolve(&shim_real.fork, "fork");
+  resolve(&shim_real.longjmp, "siglongjmp");
+  resolve(&shim_real.longjmp_chk, "__longjmp_chk");
   resolve(&shim_real.execve, "execve");
   resolve(&shim_real.execvpe, "execvpe");
   resolve(&shim_real.fexecve, "fexecve");

@@ -3,6 +3,7 @@
 #ifndef MEMTRACK_PRELOAD_SHIM_REAL_H
 #define MEMTRACK_PRELOAD_SHIM_REAL_H
 
+#include <setjmp.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,6 +33,8 @@ struct shim_real {
   int (*brk)(void*);
   void* (*sbrk)(intptr_t);
   pid_t (*fork)(void);
+  void (*longjmp)(struct __jmp_buf_tag*, int);
+  void (*longjmp_chk)(struct __jmp_buf_tag*, int);
   int (*execve)(const char*, char* const*, char* const*);
   int (*execvpe)(const char*, char* const*, char* const*);
   int (*fexecve)(int, char* const*, char* const*);

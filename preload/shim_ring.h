@@ -21,7 +21,19 @@ extern "C" {
 #endif
 #pragma GCC visibility push(hidden)
 
+/* The low half of the stack pointer: enough to tell which of two frames of one stack is the older. */
+static inline uint32_t shim_stack_position(void) {
+  uintptr_t position;
+#if defined(__x86_64__)
+  __asm__ volatile("mov %%rsp, %0" : "=r"(position));
+#elif defined(__aarch64__)
+  __asm__ volatile("mov %0, sp" : "=r"(position));
+#endif
+  return (uint32_t)position;
+}
+
 static inline void shim_section_enter(struct shim_thread* thread) {
+  thread->stack = shim_stack_position(); /* for shim_jump.c */
   __atomic_store_n(&thread->ready, 0, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   __atomic_store_n(&thread->ring->busy, 1U, __ATOMIC_RELAXED); /* the tracker: membarrier, then load busy */
@@ -70,8 +82,9 @@ static inline void shim_section_write(struct shim_thread* thread, enum mt_record
   __atomic_store_n(&thread->ring->head, head + 1U, __ATOMIC_RELEASE); /* the tracker: load head, then the slots */
 }
 
-/* The general way: claims a ring, makes room, counts losses. True if the record was published; with `open` the ring
- * then takes no other record before shim_record_end. */
+/* The general way: claims a ring, makes room, counts losses; where it interrupted another hook of its thread within a
+ * record, it takes the thread's second ring. True if the record was published; with `open` the ring then takes no other
+ * record before shim_record_end. */
 bool shim_record_slow(enum mt_record_kind kind, uint64_t addr, uint64_t value, bool open);
 
 static inline __attribute__((always_inline)) bool shim_record_any(enum mt_record_kind kind, uint64_t addr,
@@ -103,13 +116,19 @@ static inline __attribute__((always_inline)) bool shim_record_begin(enum mt_reco
 }
 
 static inline void shim_record_end(enum mt_record_kind kind, uint64_t addr, uint64_t value) {
-  struct shim_thread* thread = &shim_thread;
+  struct shim_thread* thread = shim_unlikely(shim_thread.nested_open) ? &shim_nested : &shim_thread;
   if (shim_unlikely(!thread->open)) return; /* forked by a signal handler in between: the parent writes it */
   shim_section_enter(thread);
   shim_section_write(thread, kind, addr, value);
+  shim_thread.nested_open = 0;
   thread->open = 0;
   shim_section_leave(thread, 1);
+  if (shim_unlikely(thread->borrowed)) shim_thread_release(thread);
 }
+
+/* A jump leaves the hook that is in the middle of a record of `thread`: what is not published is lost and counted, a
+ * BEGIN without its END gets one that says that nothing happened, and the ring is ready again. */
+void shim_record_abandon(struct shim_thread* thread);
 
 /* Records an MT_MAPPING, whatever the switches say. */
 void shim_record_mapping(const struct shim_mapping* mapping);

@@ -36,6 +36,20 @@ static inline long shim_syscall(long number, long a, long b, long c, long d, lon
 #endif
 }
 
+/* Blocks every signal for a few instructions that a handler must neither see half done nor leave by a jump. Returns
+ * what was blocked before. */
+static inline uint64_t shim_block_signals(void) {
+  const uint64_t all = ~(uint64_t)0;
+  uint64_t before = 0;
+  shim_syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, (long)(uintptr_t)&all, (long)(uintptr_t)&before, sizeof all, 0,
+               0);
+  return before;
+}
+
+static inline void shim_restore_signals(uint64_t before) {
+  shim_syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)(uintptr_t)&before, 0, sizeof before, 0, 0);
+}
+
 /* The kernel's -errno convention. */
 static inline int shim_failed(long result) {
   return (unsigned long)result > -4096UL;

@@ -5,67 +5,21 @@
 #include <memory>
 #include <random>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "preload/shim_arena.h"
-#include "preload/shim_ring.h"
-#include "tests/preload/segment_harness.h"
+#include "tests/preload/attached.h"
 #include "tests/support/seed.h"
 
 namespace {
 
-using memtrack::test::HarnessOptions;
-using memtrack::test::parse_records;
-using memtrack::test::SegmentHarness;
-
-constexpr std::uint32_t kSlots = 128;
-
-/// A segment to which this process is attached. Each test runs in a thread of its own, so that its ring is its own.
-class Attached {
- public:
-  explicit Attached(mt_on_full on_full, bool enabled = true, std::uint32_t rings = 2)
-      : harness({.image_count = 2,
-                 .ring_count = rings,
-                 .ring_slots = kSlots,
-                 .on_full = on_full,
-                 .clock = MT_CLOCK_TSC,
-                 .enabled = enabled}) {
-    shim_state = kShimAttached;
-    REQUIRE(shim_session_bind(&harness.segment(), harness.bytes()));
-    REQUIRE(shim_session_claim_image(MT_ORIGIN_EXEC, getpid(), getppid()));
-  }
-
-  template <typename Body>
-  void in_thread(Body body) {
-    std::thread([&] {
-      body();
-      shim_thread_release(&shim_thread);
-    }).join();
-  }
-
-  SegmentHarness harness;
-};
+using namespace memtrack::test;
 
 std::uint64_t lost(Attached& attached, mt_loss cause) {
   attached.harness.drain();
   return attached.harness.lost()[cause];
-}
-
-/// The ring that the calling thread writes, as the consumer sees it.
-mt_ring& own_ring() {
-  return *shim_thread.ring;
-}
-std::uint64_t published() {
-  return __atomic_load_n(&own_ring().head, __ATOMIC_ACQUIRE);
-}
-void consume(std::uint64_t slots) {
-  __atomic_fetch_add(&own_ring().tail, slots, __ATOMIC_SEQ_CST);
-}
-const mt_record& slot_at(std::uint64_t position) {
-  return shim_thread.slots[position % kSlots];
 }
 
 }  // namespace
@@ -145,36 +99,6 @@ TEST_CASE("with one slot left a pair is lost as one event and a single record st
     CHECK(published() == kSlots - 1);
     shim_record(MT_FREE, 7, 0);
     CHECK(published() == kSlots);
-  });
-}
-
-TEST_CASE("between begin and end nothing else gets into the ring, and it is counted") {
-  Attached attached(MT_ON_FULL_BLOCK);
-  attached.in_thread([&] {
-    REQUIRE(shim_record_begin(MT_REALLOC_BEGIN, 1, 1));
-    CHECK(own_ring().busy == 0);
-    shim_record(MT_MALLOC, 2, 2);
-    CHECK_FALSE(shim_record_begin(MT_REALLOC_BEGIN, 3, 3));
-    shim_record_end(MT_REALLOC_END, 4, 0);
-    CHECK(published() == 2);
-    CHECK(slot_at(1).kind == MT_REALLOC_END);
-    CHECK(own_ring().lost[MT_LOSS_SIGNAL_NESTING] == 2);
-    shim_record(MT_MALLOC, 5, 5);
-    CHECK(published() == 3);
-  });
-}
-
-TEST_CASE("a hook that interrupts a section is counted and leaves the section whole") {
-  Attached attached(MT_ON_FULL_BLOCK);
-  attached.in_thread([&] {
-    shim_record(MT_MALLOC, 1, 1);
-    shim_section_enter(&shim_thread);
-    shim_record(MT_MALLOC, 2, 2);
-    shim_section_write(&shim_thread, MT_MALLOC, 3, 3);
-    shim_section_leave(&shim_thread, 1);
-    CHECK(published() == 2);
-    CHECK(slot_at(1).addr == 3);
-    CHECK(own_ring().lost[MT_LOSS_SIGNAL_NESTING] == 1);
   });
 }
 

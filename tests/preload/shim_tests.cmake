@@ -3,21 +3,21 @@ add_library(memtrack_segment_harness STATIC segment_harness.cpp)
 target_link_libraries(memtrack_segment_harness PUBLIC memtrack_options memtrack_sanitize)
 
 mt_test(preload_shim_test LABEL unit
-  SOURCES shim_environment_test.cpp shim_notice_test.cpp shim_proc_test.cpp shim_test.cpp
+  SOURCES shim_environment_test.cpp shim_nesting_test.cpp shim_notice_test.cpp shim_proc_test.cpp shim_test.cpp
   LIBS memtrack_shim_core_checked memtrack_segment_harness Threads::Threads)
 
 if(MEMTRACK_SANITIZE MATCHES undefined)
   # g++ 12 tests the address of a thread-local variable by the flags of an addition that the linker turns into a lea.
-  set_source_files_properties(shim_test.cpp PROPERTIES COMPILE_OPTIONS -fno-sanitize=null)
+  set_source_files_properties(shim_test.cpp shim_nesting_test.cpp PROPERTIES COMPILE_OPTIONS -fno-sanitize=null)
 endif()
 
 mt_test(preload_shim_run_test LABEL unit
-  SOURCES shim_exec_test.cpp shim_run_test.cpp
+  SOURCES shim_exec_test.cpp shim_run_test.cpp shim_signal_test.cpp
   LIBS memtrack_segment_harness)
 add_dependencies(preload_shim_run_test memtrack_shim
   fixture_dlopen_library fixture_exec_ways fixture_exits fixture_foreign_allocator fixture_fork_storm fixture_fork_tree
   fixture_known_calls fixture_new_forms
-  fixture_plain_heap fixture_spawn_children fixture_thread_churn fixture_threads_race)
+  fixture_plain_heap fixture_signal_storm fixture_spawn_children fixture_thread_churn fixture_threads_race)
 target_compile_definitions(preload_shim_run_test PRIVATE
   MEMTRACK_SHIM_PATH="$<TARGET_FILE:memtrack_shim>"
   MEMTRACK_FIXTURE_DIR="$<TARGET_FILE_DIR:fixture_known_calls>")
