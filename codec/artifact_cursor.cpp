@@ -17,11 +17,11 @@ constexpr std::size_t kFirstTopUpBytes = 512;
 }  // namespace
 
 struct ArtifactCursor::State {
-  State(std::span<const std::byte> bytes, const DecodeLimits& decode_limits)
-      : artifact(bytes), limits(decode_limits), splitter(bytes), decoder(decode_limits) {}
+  State(std::span<const std::byte> bytes, const DecodeOptions& decode_options)
+      : artifact(bytes), options(decode_options), splitter(bytes), decoder(decode_options.limits) {}
 
   std::span<const std::byte> artifact;
-  DecodeLimits limits;
+  DecodeOptions options;
   FrameSplitter splitter;
   FrameDecoder decoder;
   DecodeCounters counters;
@@ -99,7 +99,7 @@ Result<bool> ArtifactCursor::State::settle(const DecodeStep& step) {
 
 Result<bool> ArtifactCursor::State::decode(EventBatch& out) {
   if (!carry.empty()) return decode_carry(out);
-  const DecodeStep step = decode_events(piece, out, counters, limits);
+  const DecodeStep step = decode_events(piece, out, counters, options);
   piece = piece.subspan(step.consumed);
   if (step.status == DecodeStep::Status::kNeedMore) {
     carry.append(piece);
@@ -113,7 +113,7 @@ Result<bool> ArtifactCursor::State::decode_carry(EventBatch& out) {
   const std::size_t carried = carry.size();
   const std::size_t taken = std::min(piece.size(), std::max(kFirstTopUpBytes, carried));
   carry.append(piece.first(taken));
-  const DecodeStep step = decode_events(carry.bytes(), out, counters, limits);
+  const DecodeStep step = decode_events(carry.bytes(), out, counters, options);
   if (step.consumed > carried) {
     piece = piece.subspan(step.consumed - carried);
     carry.clear();
@@ -123,8 +123,8 @@ Result<bool> ArtifactCursor::State::decode_carry(EventBatch& out) {
   return settle(step);
 }
 
-ArtifactCursor::ArtifactCursor(std::span<const std::byte> artifact, const DecodeLimits& limits)
-    : state_(std::make_unique<State>(artifact, limits)) {}
+ArtifactCursor::ArtifactCursor(std::span<const std::byte> artifact, const DecodeOptions& options)
+    : state_(std::make_unique<State>(artifact, options)) {}
 ArtifactCursor::ArtifactCursor(ArtifactCursor&&) noexcept = default;
 ArtifactCursor& ArtifactCursor::operator=(ArtifactCursor&&) noexcept = default;
 ArtifactCursor::~ArtifactCursor() = default;

@@ -10,11 +10,10 @@
 #include "codec/error.h"
 #include "codec/event_batch.h"
 #include "codec/event_decoder.h"
-#include "codec/limits.h"
 
 namespace memtrack {
 
-/// Gives the events of an artifact in file order.
+/// Gives the events of an artifact in file order: all, or those of the kinds in the options.
 /// How to use: next(batch) until it says kEnd; then look at truncated() and counters().
 /// Ownership: the bytes must outlive the cursor. One thread at a time.
 /// Bounds: the decoder's window + one piece + one event carried over between pieces; never a whole frame.
@@ -25,7 +24,7 @@ class ArtifactCursor {
  public:
   enum class Status { kMore, kEnd };
 
-  explicit ArtifactCursor(std::span<const std::byte> artifact, const DecodeLimits& limits = {});
+  explicit ArtifactCursor(std::span<const std::byte> artifact, const DecodeOptions& options = {});
   ArtifactCursor(ArtifactCursor&&) noexcept;
   ArtifactCursor& operator=(ArtifactCursor&&) noexcept;
   ~ArtifactCursor();

@@ -114,6 +114,15 @@ static_assert(std::is_trivially_copyable_v<Event> && std::is_standard_layout_v<E
   return kind == EventKind::kMapping || kind == EventKind::kFork || kind == EventKind::kExec;
 }
 
+/// A set of kinds: bit `1 << kind` of each.
+using KindSet = std::uint32_t;
+[[nodiscard]] constexpr KindSet kind_bit(EventKind kind) {
+  return KindSet{1} << static_cast<unsigned>(kind);
+}
+inline constexpr KindSet kAllKinds = (KindSet{1} << kEventKindCount) - 1;
+inline constexpr KindSet kModuleKinds =
+    kind_bit(EventKind::kMapping) | kind_bit(EventKind::kFork) | kind_bit(EventKind::kExec);
+
 /// Equality of everything but the variable parts (and where they are); see EventBatch for those.
 [[nodiscard]] inline bool same_fixed_fields(const Event& left, const Event& right) {
   Event a = left;

@@ -18,7 +18,12 @@ std::size_t words_for(std::size_t bytes) {
 }  // namespace
 
 EventBatch::EventBatch(std::size_t capacity) : capacity_(capacity) {
-  events_.reserve(capacity);
+  events_.reserve(capacity * sizeof(Event));
+}
+
+void EventBatch::append_with_payload(Event event, std::size_t words_at) {
+  event.payload = static_cast<std::uint32_t>(words_at);
+  append(event);
 }
 
 void EventBatch::append_mapping(const Event& event, std::string_view path) {
@@ -27,8 +32,7 @@ void EventBatch::append_mapping(const Event& event, std::string_view path) {
   words_.resize(at + 1 + words_for(path.size()));
   words_[at] = path.size();
   if (!path.empty()) std::memcpy(&words_[at + 1], path.data(), path.size());
-  events_.push_back(event);
-  events_.back().payload = static_cast<std::uint32_t>(at);
+  append_with_payload(event, at);
 }
 
 void EventBatch::append_stack(const Event& event, const StackParts& parts) {
@@ -43,8 +47,7 @@ void EventBatch::append_stack(const Event& event, const StackParts& parts) {
   to = std::ranges::copy(parts.regs, to).out;
   to = std::ranges::copy(parts.fp_chain, to).out;
   if (!parts.bytes.empty()) std::memcpy(to, parts.bytes.data(), parts.bytes.size());
-  events_.push_back(event);
-  events_.back().payload = static_cast<std::uint32_t>(at);
+  append_with_payload(event, at);
 }
 
 void EventBatch::append_from(const EventBatch& from, std::size_t i) {

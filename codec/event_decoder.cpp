@@ -3,6 +3,7 @@
 // values. Only the first pass meets unchecked bytes.
 #include "codec/event_decoder.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "codec/event_fast_path.h"
 #include "codec/event_schema.h"
 #include "codec/msgpack_scanner.h"
 #include "codec/msgpack_value.h"
@@ -37,8 +39,8 @@ struct Fields {
 
 class Decoder {
  public:
-  Decoder(EventBatch& out, DecodeCounters& counters, const DecodeLimits& limits)
-      : out_(out), counters_(counters), limits_(limits) {}
+  Decoder(EventBatch& out, DecodeCounters& counters, const DecodeOptions& options)
+      : out_(out), counters_(counters), limits_(options.limits), kinds_(options.kinds) {}
 
   /// Takes one event from the front of [at, end) and moves `at` behind it.
   Scan step(const std::byte*& at, const std::byte* end) {
@@ -96,11 +98,13 @@ class Decoder {
     event.flags |= flag;
     return read(fields, key, to);
   }
+  [[nodiscard]] bool wants(EventKind kind) const { return (kinds_ & kind_bit(kind)) != 0; }
   bool read_list(const Fields& fields, Key key, std::vector<std::uint64_t>& to);
 
   EventBatch& out_;
   DecodeCounters& counters_;
   const DecodeLimits& limits_;
+  const KindSet kinds_;
   std::string reason_;
   std::vector<std::uint64_t> regs_;
   std::vector<std::uint64_t> fp_chain_;
@@ -188,7 +192,7 @@ bool Decoder::build_own(const Fields& fields, Event& event) {
     default:
       if (!read_allocation(fields, event)) return false;
   }
-  out_.append(event);
+  if (wants(event.kind)) out_.append(event);
   return true;
 }
 
@@ -207,7 +211,7 @@ bool Decoder::read_mapping(const Fields& fields, Event& event) {
   const bool read_all = read(fields, Key::kDev, event.mapping.dev) && read(fields, Key::kIno, event.mapping.ino) &&
                         read(fields, Key::kFileOffset, event.mapping.file_offset) &&
                         read(fields, Key::kLen, event.mapping.len);
-  if (read_all) out_.append_mapping(event, *path);
+  if (read_all && wants(event.kind)) out_.append_mapping(event, *path);
   return read_all;
 }
 
@@ -220,7 +224,9 @@ bool Decoder::read_stack(const Fields& fields, Event& event) {
   const bool read_all = read(fields, Key::kHash, event.stack.hash) && read(fields, Key::kSp, event.stack.sp) &&
                         read_list(fields, Key::kRegs, regs_) && read_list(fields, Key::kFpChain, fp_chain_);
   if (!read_all) return false;
-  out_.append_stack(event, {.regs = regs_, .bytes = std::as_bytes(std::span(*bytes)), .fp_chain = fp_chain_});
+  if (wants(event.kind)) {
+    out_.append_stack(event, {.regs = regs_, .bytes = std::as_bytes(std::span(*bytes)), .fp_chain = fp_chain_});
+  }
   return true;
 }
 
@@ -238,6 +244,49 @@ bool Decoder::read_list(const Fields& fields, Key key, std::vector<std::uint64_t
   return true;
 }
 
+// Takes the events that have a form (event_forms.h) and leaves the others to the Decoder.
+class FastTaker {
+ public:
+  FastTaker(EventBatch& out, DecodeCounters& counters, const DecodeOptions& options)
+      : out_(out), counters_(counters), kinds_(options.kinds) {
+    // Where even an event with a form might be over the cap, the Decoder must see all.
+    if (options.way == DecodeWay::kExact || options.limits.event_bytes < fast::kLongestForm) return;
+    const fast::Path& path = options.way == DecodeWay::kAvx2 ? fast::kAvx2 : fast::kPortable;
+    keeps_ = (options.kinds & fast::kKinds) != 0;
+    take_ = keeps_ ? path.keep : path.skip;
+  }
+
+  void take(const std::byte*& at, const std::byte* end) {
+    if (take_ == nullptr || end - at < fast::kMaxReach || out_.room() == 0) return;
+    Event* const to = keeps_ ? out_.prepare() : nullptr;
+    run_.at = at;
+    run_.end = end;
+    run_.to = to;
+    run_.to_end = keeps_ ? to + out_.room() : nullptr;
+    run_.events = 0;
+    take_(run_);
+    if (keeps_) out_.commit(wanted(to));
+    counters_.events += run_.events;
+    at = run_.at;
+  }
+
+ private:
+  // Of the events from `to` on, moves those that are asked for to the front; returns how many.
+  [[nodiscard]] std::size_t wanted(Event* to) const {
+    const auto taken = std::span(to, run_.to);
+    if ((fast::kKinds & ~kinds_) == 0) return taken.size();
+    const auto unwanted = [this](const Event& event) { return (kinds_ & kind_bit(event.kind)) == 0; };
+    return taken.size() - std::ranges::remove_if(taken, unwanted).size();
+  }
+
+  EventBatch& out_;
+  DecodeCounters& counters_;
+  const KindSet kinds_;
+  bool keeps_ = false;
+  fast::Taker take_ = nullptr;
+  fast::Run run_{};
+};
+
 }  // namespace
 
 void DecodeCounters::merge(const DecodeCounters& other) {
@@ -246,14 +295,28 @@ void DecodeCounters::merge(const DecodeCounters& other) {
   unknown_keys += other.unknown_keys;
 }
 
+bool is_available(DecodeWay way) {
+  return way != DecodeWay::kAvx2 || fast::has_avx2();
+}
+
+DecodeWay fastest_way() {
+  static const DecodeWay fastest = is_available(DecodeWay::kAvx2) ? DecodeWay::kAvx2 : DecodeWay::kPortable;
+  return fastest;
+}
+
 DecodeStep decode_events(std::span<const std::byte> bytes, EventBatch& out, DecodeCounters& counters,
-                         const DecodeLimits& limits) {
-  Decoder decoder(out, counters, limits);
+                         const DecodeOptions& options) {
+  Decoder decoder(out, counters, options);
+  FastTaker taker(out, counters, options);
   const std::byte* at = bytes.data();
   const std::byte* const end = at + bytes.size();
   const auto consumed = [&] { return static_cast<std::size_t>(at - bytes.data()); };
   while (at != end) {
-    if (out.room() == 0) return {.status = DecodeStep::Status::kBatchFull, .consumed = consumed()};
+    taker.take(at, end);
+    if (out.room() == 0) {
+      if (at == end) break;
+      return {.status = DecodeStep::Status::kBatchFull, .consumed = consumed()};
+    }
     const Scan taken = decoder.step(at, end);
     if (taken == Scan::kShort) break;
     if (taken == Scan::kBad) {

@@ -104,9 +104,9 @@ void append_growing(EventBatch& to, const EventBatch& more) {
 
 }  // namespace
 
-Reading read_artifact(std::span<const std::byte> artifact, const DecodeLimits& limits) {
+Reading read_artifact(std::span<const std::byte> artifact, const DecodeLimits& limits, KindSet kinds) {
   Reading reading;
-  ArtifactCursor cursor(artifact, limits);
+  ArtifactCursor cursor(artifact, {.limits = limits, .kinds = kinds});
   EventBatch batch(1000);
   while (true) {
     batch.clear();

@@ -40,7 +40,8 @@ struct Reading {
   DecodeCounters counters;
   std::optional<Error> error;
 };
-[[nodiscard]] Reading read_artifact(std::span<const std::byte> artifact, const DecodeLimits& limits = {});
+[[nodiscard]] Reading read_artifact(std::span<const std::byte> artifact, const DecodeLimits& limits = {},
+                                    KindSet kinds = kAllKinds);
 
 [[nodiscard]] Bytes bytes_of(std::string_view text);
 [[nodiscard]] Bytes from_hex(std::string_view hex);

@@ -25,7 +25,7 @@ struct Decoded {
 
 Decoded decode(std::span<const std::byte> bytes, const DecodeLimits& limits = {}) {
   Decoded decoded;
-  decoded.step = decode_events(bytes, decoded.events, decoded.counters, limits);
+  decoded.step = decode_events(bytes, decoded.events, decoded.counters, {.limits = limits});
   return decoded;
 }
 

@@ -42,7 +42,7 @@ struct Decoded {
 
 Decoded decode(const Bytes& bytes, const DecodeLimits& limits = {}) {
   Decoded decoded;
-  decoded.step = decode_events(bytes, decoded.events, decoded.counters, limits);
+  decoded.step = decode_events(bytes, decoded.events, decoded.counters, {.limits = limits});
   return decoded;
 }
 

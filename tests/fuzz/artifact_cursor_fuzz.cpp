@@ -18,7 +18,7 @@ struct Outcome {
 };
 
 Outcome read_all(std::span<const std::byte> artifact, std::size_t capacity) {
-  ArtifactCursor cursor(artifact, {.window_bytes = 1u << 20, .event_bytes = 1u << 16});
+  ArtifactCursor cursor(artifact, {.limits = {.window_bytes = 1u << 20, .event_bytes = 1u << 16}});
   EventBatch batch(capacity);
   while (true) {
     batch.clear();
