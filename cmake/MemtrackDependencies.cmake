@@ -64,3 +64,9 @@ if(BUILD_TESTING)
     mt_missing("msgpack-cxx (the oracle of the codec's tests)" libmsgpack-cxx-dev)
   endif()
 endif()
+
+# Optional: without it there is no perf/, everything else builds.
+find_package(benchmark QUIET)
+if(NOT benchmark_FOUND)
+  message(STATUS "perf/ is off: Google Benchmark was not found. Install it with: apt-get install libbenchmark-dev")
+endif()

@@ -56,3 +56,11 @@ function(mt_test name)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "TSAN_OPTIONS=${MEMTRACK_TSAN_OPTIONS}")
   endif()
 endfunction()
+
+# mt_bench(<name> SOURCES ... [LIBS ...])
+# makes one benchmark binary; its sources define memtrack::perf::register_benchmarks() (perf/bench_main.h).
+function(mt_bench name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE memtrack_bench_support ${ARG_LIBS} memtrack_options memtrack_sanitize)
+endfunction()
