@@ -111,9 +111,7 @@ void ProcessTable::scan(std::uint64_t low_water) {
   grow();
   free_rings_ = segment_.layout.ring_count - static_cast<std::uint32_t>(lanes_.size());
   for (std::uint32_t ring = 0; ring < lanes_.size(); ++ring) look_at_ring(ring, low_water);
-  for (std::uint32_t index = 0; index < images_.size(); ++index) {
-    if (images_[index].image == nullptr) adopt_image(index);
-  }
+  adopt_images();
   const std::uint64_t latest = time_.ticks();
   for (const auto& lane : lanes_) {
     if (lane) lane->reader.set_latest(latest);
@@ -143,7 +141,8 @@ void ProcessTable::adopt_ring(std::uint32_t ring) {
   const std::uint32_t index = __atomic_load_n(&shared.image, __ATOMIC_RELAXED);
   const std::int32_t tid = __atomic_load_n(&shared.tid, __ATOMIC_RELAXED);
   if (index >= images_.size()) grow();  // claimed since this scan began
-  if (index >= images_.size() || (images_[index].image == nullptr && !adopt_image(index))) {
+  if (index < images_.size() && images_[index].image == nullptr) adopt_images();
+  if (index >= images_.size() || images_[index].image == nullptr) {
     refused_rings_[ring] = true;
     ++recycled_losses_[LossCause::kBadRecord];
     return;
@@ -163,13 +162,26 @@ bool ProcessTable::takes_over(const TrackedProcess& old, const mt_image& image) 
   return present != nullptr && !present->ended();  // a zombie is the old one
 }
 
-bool ProcessTable::adopt_image(std::uint32_t index) {
-  mt_image& shared = segment_.images[index];
-  if (__atomic_load_n(&shared.state, __ATOMIC_ACQUIRE) != MT_STATE_LIVE) {
-    refused_images_[index] = false;
-    return false;
+/// In the order in which they were born, whatever their places are: a process may have forked and done its exec since
+/// the last look, and then its second image is not a new process.
+void ProcessTable::adopt_images() {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> births;
+  for (std::uint32_t index = 0; index < images_.size(); ++index) {
+    if (images_[index].image != nullptr) continue;
+    const mt_image& shared = segment_.images[index];
+    if (__atomic_load_n(&shared.state, __ATOMIC_ACQUIRE) == MT_STATE_LIVE) {
+      births.emplace_back(__atomic_load_n(&shared.ticks, __ATOMIC_RELAXED), index);
+    } else {
+      refused_images_[index] = false;
+    }
   }
-  if (refused_images_[index]) return false;
+  std::sort(births.begin(), births.end());
+  for (const auto& [ticks, index] : births) adopt_image(index);
+}
+
+void ProcessTable::adopt_image(std::uint32_t index) {
+  mt_image& shared = segment_.images[index];
+  if (refused_images_[index]) return;
   mt_image image;
   image.origin = __atomic_load_n(&shared.origin, __ATOMIC_RELAXED);
   image.pid = __atomic_load_n(&shared.pid, __ATOMIC_RELAXED);
@@ -179,7 +191,7 @@ bool ProcessTable::adopt_image(std::uint32_t index) {
   if (image.pid <= 0 || (image.origin != MT_ORIGIN_EXEC && image.origin != MT_ORIGIN_FORK) || image.ticks > latest) {
     refused_images_[index] = true;
     ++recycled_losses_[LossCause::kBadRecord];
-    return false;
+    return;
   }
   TrackedProcess* const known = find(image.pid);
   TrackedProcess* process = known;
@@ -199,7 +211,6 @@ bool ProcessTable::adopt_image(std::uint32_t index) {
   process->had_image = true;
   if (process != known && process->predecessor == nullptr) place_birth(*process);
   new_.push_back(process);
-  return true;
 }
 
 /// Decides in whose notes the child's birth waits: its parent's, so that it comes after the parent's records of before.

@@ -66,7 +66,8 @@ class ProcessTable {
   void find_dead_threads();
   void look_at_ring(std::uint32_t ring, std::uint64_t low_water);
   void adopt_ring(std::uint32_t ring);
-  bool adopt_image(std::uint32_t index);
+  void adopt_images();
+  void adopt_image(std::uint32_t index);
   [[nodiscard]] bool takes_over(const TrackedProcess& old, const mt_image& image);
   TrackedProcess& create(std::int32_t pid, std::uint64_t ticks);
   void end(TrackedProcess& process, std::uint64_t sweep);

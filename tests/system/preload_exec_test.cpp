@@ -24,7 +24,7 @@ TEST_CASE("what env -i starts is recorded, and sees an environment with nothing 
 
 TEST_CASE(
     "children that come by system, popen, vfork and posix_spawn from a cleaned environment are recorded (F6, F7)") {
-  for (const char* way : {"system", "popen", "vfork_big", "posix_spawn"}) {
+  for (const char* way : {"system", "popen", "vfork_big", "posix_spawn", "execl", "execve"}) {
     INFO(way);
     const TemporaryDirectory folder;
     const Recording recording = record(folder.path(), {fixture("exec_ways"), way, "30"});
