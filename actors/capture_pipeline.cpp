@@ -36,7 +36,8 @@ struct CapturePipeline::State {
     caf::anon_send(graph.supervisor(), std::move(parts)...);
   }
   [[nodiscard]] Result<void> check_started() const;
-  [[nodiscard]] Result<CaptureSummary> summary(const std::optional<CaptureEnd>& end) const;
+  [[nodiscard]] Result<CaptureSummary> summary(const std::optional<CaptureEnd>& end,
+                                               std::string_view what = "the capture") const;
   void remove_unused_part() const;
 
   const std::unique_ptr<CaptureShared> shared;  // outlives the graph
@@ -66,8 +67,9 @@ Result<void> CapturePipeline::State::check_started() const {
   return {};
 }
 
-Result<CaptureSummary> CapturePipeline::State::summary(const std::optional<CaptureEnd>& end) const {
-  if (!end) return std::unexpected(shared->stuck_error());
+Result<CaptureSummary> CapturePipeline::State::summary(const std::optional<CaptureEnd>& end,
+                                                       std::string_view what) const {
+  if (!end) return std::unexpected(shared->stuck_error(what));
   if (end->error) return std::unexpected(*end->error);
   // Every stage has stopped, so the source is this thread's now.
   return CaptureSummary{.counters = shared->counters.snapshot(),
@@ -109,7 +111,7 @@ Result<pipeline::CaptureCounters> CapturePipeline::drain() {
     return answer->counters;
   }
   // After the end everything is on disk, or there is an error that says why not.
-  const auto summary = state_->summary(board.end());
+  const auto summary = state_->summary(board.end(), "the drain");
   if (!summary) return std::unexpected(summary.error());
   return summary->counters;
 }
@@ -128,7 +130,7 @@ Result<void> CapturePipeline::set_enabled(bool enabled) {
     return {};
   }
   const auto end = board.end();
-  if (!end) return std::unexpected(state_->shared->stuck_error());
+  if (!end) return std::unexpected(state_->shared->stuck_error("switching the source"));
   if (end->error) return std::unexpected(*end->error);
   return std::unexpected(Error{.code = ErrorCode::kClosed, .message = "the capture has already ended"});
 }

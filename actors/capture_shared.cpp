@@ -138,7 +138,7 @@ std::size_t CaptureShared::watch_index(StageId stage, std::uint32_t worker) {
   std::unreachable();
 }
 
-Error CaptureShared::stuck_error() const {
+Error CaptureShared::stuck_error(std::string_view what) const {
   const auto now = StageWatch::Clock::now();
   struct Stage {
     StageId id;
@@ -158,7 +158,7 @@ Error CaptureShared::stuck_error() const {
     longest = watch.in_step(now);
     stuck = &stage;
   }
-  std::string message = "the capture did not end within " + seconds(options.shutdown_deadline) + ": ";
+  std::string message = std::string(what) + " did not end within " + seconds(options.shutdown_deadline) + ": ";
   if (stuck == nullptr) {
     message += "every stage has stopped, but the supervisor has not heard of it";
   } else {

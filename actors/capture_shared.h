@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "actors/capture_board.h"
@@ -64,8 +65,8 @@ struct CaptureShared {
     if (hook) hook(stage, worker, seq);
   }
   [[nodiscard]] StageWatch& watch(StageId stage, std::uint32_t worker) { return watches[watch_index(stage, worker)]; }
-  /// Which stage is stuck, in a sentence; any thread.
-  [[nodiscard]] Error stuck_error() const;
+  /// Which stage is stuck, in a sentence; `what` did not end in time. Any thread.
+  [[nodiscard]] Error stuck_error(std::string_view what) const;
 
   // Destruction runs from the last member to the first: stages and handles before what they point to.
   const pipeline::CaptureOptions options;
