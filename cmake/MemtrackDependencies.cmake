@@ -14,6 +14,11 @@ if(NOT ZSTD_FOUND)
   mt_missing("zstd 1.5.4 or newer" libzstd-dev)
 endif()
 
+pkg_check_modules(XXHASH QUIET IMPORTED_TARGET libxxhash)
+if(NOT XXHASH_FOUND)
+  mt_missing("xxHash" libxxhash-dev)
+endif()
+
 pkg_check_modules(ELF QUIET IMPORTED_TARGET libelf)
 if(NOT ELF_FOUND)
   mt_missing("libelf (elfutils)" libelf-dev)
