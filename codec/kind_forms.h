@@ -72,6 +72,7 @@ constexpr bool place(KindForms& forms, const KindForm& form, std::uint32_t multi
 
 constexpr KindForms place_all(std::uint32_t multiplier, bool& fits) {
   KindForms forms{};
+  // Not by a default initialiser: g++ 12 forgets it for most elements of such an array in a constant expression.
   for (KindForm& form : forms) form.own_fields = kNoForm;
   fits = place(forms, kind_form(EventKind::kRealloc, true), multiplier);
   for (std::size_t kind = 0; kind < kFormKinds; ++kind) {

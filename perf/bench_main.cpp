@@ -51,7 +51,7 @@ class TableReporter final : public benchmark::BenchmarkReporter {
   [[nodiscard]] bool failed() const { return failed_; }
 
   void print_table() {
-    std::ranges::stable_sort(rows_, {}, [](const Row& row) { return row.family; });
+    std::ranges::sort(rows_, {}, [](const Row& row) { return row.family; });
     std::map<std::string, double> floors;
     std::printf("\n%-48s %10s %10s %8s %8s\n", "median of CPU time", "ns/item", "M items/s", "spread", "to floor");
     for (const Row& row : rows_) {

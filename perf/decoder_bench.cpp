@@ -128,8 +128,8 @@ constexpr std::pair<const char*, Case> kCases[] = {
 
 void add_group(const std::string& group, Writer writer, bool stack_hashes) {
   const auto artifact = std::make_shared<const Artifact>(make_artifact(writer, stack_hashes));
-  for (const auto& [name, run] : kCases) {
-    benchmark::RegisterBenchmark((group + "/" + name).c_str(), [run = run, artifact](benchmark::State& state) {
+  for (const auto& [name, body] : kCases) {
+    benchmark::RegisterBenchmark((group + "/" + name).c_str(), [run = body, artifact](benchmark::State& state) {
       run(state, *artifact);
     })->Unit(benchmark::kMillisecond);
   }

@@ -116,8 +116,8 @@ void add_group(const std::string& group, bool stack_hashes) {
   EventBatch events = realistic_events(kBatches * kEventsPerFrame, stack_hashes);
   Contents contents = encode_frames(events);
   const auto input = std::make_shared<const Input>(std::move(events), std::move(contents));
-  for (const auto& [name, run] : kCases) {
-    benchmark::RegisterBenchmark((group + "/" + name).c_str(), [run = run, input](benchmark::State& state) {
+  for (const auto& [name, body] : kCases) {
+    benchmark::RegisterBenchmark((group + "/" + name).c_str(), [run = body, input](benchmark::State& state) {
       run(state, *input);
     })->Unit(benchmark::kMillisecond);
   }
