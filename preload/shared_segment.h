@@ -61,13 +61,19 @@ enum mt_notice_kind {
   MT_NOTICE_EXEC = 1,        /* `pid` is about to run `path` */
   MT_NOTICE_EXEC_FAILED = 2, /* it did not: takes back the MT_NOTICE_EXEC of `pid` with the same `ticks` */
   MT_NOTICE_SPAWN = 3,       /* `pid` was started with `path` by `writer`; written after it began to run */
-  MT_NOTICE_SHELL = 4        /* `writer` is about to start `path` through the C library; `pid` is 0, not known */
+  MT_NOTICE_SHELL = 4,       /* `writer` is about to start `path` through the C library; `pid` is 0, not known */
+  MT_NOTICE_ALLOCATOR = 5    /* `pid`, which has an image, allocates by functions in `path` that don't come by the shim;
+                                `flags` of enum mt_bypass. Nothing is about to run, and nothing answers it */
 };
 /* Why the program will not attach, where the shim knows that already. */
 enum mt_notice_flags {
   MT_NOTICE_OTHER_SESSION = 1, /* its environment names another segment, or none on purpose */
   MT_NOTICE_UNCHANGED = 2,     /* its environment could not be completed: no memory, or too long with our variables */
   MT_NOTICE_UNREACHABLE = 4    /* the library can't be read from where it runs (chroot, mount namespace, rights) */
+};
+enum mt_bypass {
+  MT_BYPASS_MALLOC = 1, /* malloc and all the rest: linked into the program, or in a library in front of the shim */
+  MT_BYPASS_NEW = 2     /* operator new and delete */
 };
 #define MT_NOTICE_STATE(state) ((state) & 0xffu)
 #define MT_NOTICE_COUNT 64u
@@ -99,7 +105,7 @@ struct mt_notice {
   int32_t pid;    /* the process that runs the program */
   uint64_t ticks; /* stamp of before the call */
   uint32_t uid;   /* of the writer: effective */
-  uint32_t flags; /* enum mt_notice_flags */
+  uint32_t flags; /* enum mt_notice_flags, or by kind */
   uint32_t path_bytes; /* of the whole path, also where only MT_NOTICE_PATH_BYTES of it are here */
   uint32_t reserved[3];
   char path[MT_NOTICE_PATH_BYTES]; /* absolute where that could be found out; not terminated */

@@ -27,6 +27,7 @@ add_library(memtrack_shim_core_checked OBJECT EXCLUDE_FROM_ALL ${MEMTRACK_SHIM_C
 target_link_libraries(memtrack_shim_core_checked PRIVATE memtrack_shim_options memtrack_sanitize)
 
 add_library(memtrack_shim SHARED
+  shim_asan.c
   shim_exec.c
   shim_heap.c
   shim_jump.c

@@ -22,13 +22,21 @@ static long from_kernel(long result) {
   return -1;
 }
 
+/* An allocator in front of this one may be here while it initialises itself, within its lock: looking functions up
+ * would allocate. It is the constructor's turn then. */
+static inline bool tracks(uintptr_t caller) {
+  if (shim_unlikely(__atomic_load_n(&shim_state, __ATOMIC_RELAXED) == kShimNew) && shim_malloc_is_bypassed())
+    return false;
+  return shim_tracks(caller);
+}
+
 static inline void* record_mapped(bool tracked, void* address, size_t length) {
   if (tracked && address != MAP_FAILED) shim_record(MT_MMAP, (uintptr_t)address, length);
   return address;
 }
 
 SHIM_HOOK void* mmap(void* address, size_t length, int protection, int flags, int fd, off_t offset) {
-  const bool tracked = shim_tracks(SHIM_CALLER);
+  const bool tracked = tracks(SHIM_CALLER);
   if (shim_unlikely(shim_real.mmap == NULL)) {
     return (void*)from_kernel(shim_syscall(SYS_mmap, (long)address, (long)length, protection, flags, fd, offset));
   }
@@ -36,7 +44,7 @@ SHIM_HOOK void* mmap(void* address, size_t length, int protection, int flags, in
 }
 
 SHIM_HOOK void* mmap64(void* address, size_t length, int protection, int flags, int fd, off64_t offset) {
-  const bool tracked = shim_tracks(SHIM_CALLER);
+  const bool tracked = tracks(SHIM_CALLER);
   if (shim_unlikely(shim_real.mmap64 == NULL)) {
     return (void*)from_kernel(shim_syscall(SYS_mmap, (long)address, (long)length, protection, flags, fd, offset));
   }
@@ -44,7 +52,7 @@ SHIM_HOOK void* mmap64(void* address, size_t length, int protection, int flags, 
 }
 
 SHIM_HOOK int munmap(void* address, size_t length) {
-  const bool tracked = shim_tracks(SHIM_CALLER);
+  const bool tracked = tracks(SHIM_CALLER);
   if (shim_unlikely(shim_real.munmap == NULL)) {
     return (int)from_kernel(shim_syscall(SYS_munmap, (long)address, (long)length, 0, 0, 0, 0));
   }
@@ -55,7 +63,7 @@ SHIM_HOOK int munmap(void* address, size_t length) {
 }
 
 SHIM_HOOK void* mremap(void* address, size_t old_length, size_t new_length, int flags, ...) {
-  const bool tracked = shim_tracks(SHIM_CALLER);
+  const bool tracked = tracks(SHIM_CALLER);
   void* wanted = NULL;
   if ((flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) != 0) {
     va_list arguments;
@@ -83,7 +91,7 @@ static void record_break(uintptr_t before, uintptr_t now) {
 }
 
 SHIM_HOOK int brk(void* address) {
-  const bool tracked = shim_tracks(SHIM_CALLER);
+  const bool tracked = tracks(SHIM_CALLER);
   if (shim_unlikely(shim_real.brk == NULL || shim_real.sbrk == NULL)) {
     errno = ENOMEM;
     return -1;
@@ -98,7 +106,7 @@ SHIM_HOOK int brk(void* address) {
 }
 
 SHIM_HOOK void* sbrk(intptr_t increment) {
-  const bool tracked = shim_tracks(SHIM_CALLER);
+  const bool tracked = tracks(SHIM_CALLER);
   if (shim_unlikely(shim_real.sbrk == NULL)) {
     errno = ENOMEM;
     return (void*)-1;

@@ -1,14 +1,17 @@
 #include "preload/shim_process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "preload/shim_environment.h"
+#include "preload/shim_notice.h"
 #include "preload/shim_proc.h"
 #include "preload/shim_ring.h"
+#include "preload/shim_stamp.h"
 #include "preload/shim_thread.h"
 
 extern char** environ;
@@ -55,6 +58,19 @@ static bool attach(void) {
   return shim_session_claim_image(MT_ORIGIN_EXEC, process_pid, (int32_t)shim_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0));
 }
 
+/* Tells of an allocator of the program's own that the hooks don't see. */
+static void tell_bypass(void) {
+  const struct shim_bypass found = shim_real_find_bypass();
+  if (found.flags == 0) return;
+  static char own_path[PATH_MAX]; /* zeroed */
+  if (*found.path == '\0') {
+    shim_syscall(SYS_readlinkat, AT_FDCWD, (long)(uintptr_t)"/proc/self/exe", (long)(uintptr_t)own_path,
+                 sizeof own_path - 1U, 0, 0);
+  }
+  const struct shim_program object = {.path = *found.path != '\0' ? found.path : own_path, .directory_fd = AT_FDCWD};
+  shim_notice_publish(MT_NOTICE_ALLOCATOR, process_pid, shim_stamp(shim_session.clock, true), found.flags, &object);
+}
+
 /* With signals blocked: a handler would have to be passed through unseen, and might leave by a jump. */
 static bool start(void) {
   const uint64_t signals = shim_block_signals();
@@ -63,6 +79,7 @@ static bool start(void) {
   const bool attached = attach();
   if (attached) {
     shim_proc_each_mapping(shim_record_mapping);
+    tell_bypass();
     const uint32_t early = __atomic_load_n(&early_calls, __ATOMIC_RELAXED);
     if (early != 0) shim_session_lost(MT_LOSS_EARLY_CALL, early);
     __atomic_store_n(&shim_page.live.segment, shim_session.segment, __ATOMIC_RELEASE);

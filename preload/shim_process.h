@@ -16,6 +16,9 @@
  * fork child. False if this call passes through. Keeps errno. */
 bool shim_process_wake(void);
 
+/* True where the program's calls of malloc go to another one, which comes before this library. No look-up. */
+__attribute__((visibility("hidden"))) bool shim_malloc_is_bypassed(void);
+
 /* True if a call from `caller` is to be recorded. One load in the common case. */
 static inline bool shim_tracks(uintptr_t caller) {
   if (shim_unlikely(__atomic_load_n(&shim_page.live.segment, __ATOMIC_RELAXED) == NULL) && !shim_process_wake()) {

@@ -4,6 +4,9 @@
 #include <link.h>
 #include <string.h>
 
+#include "preload/shared_segment.h"
+#include "preload/shim_process.h"
+
 struct shim_real shim_real;
 struct shim_range shim_own_text;
 struct shim_range shim_allocator_text;
@@ -73,4 +76,35 @@ void shim_real_resolve(void) {
   dlerror(); /* the program's next dlerror must not tell of the names that are missing here; */
   dlerror(); /* this one drops the text */
   dl_iterate_phdr(look_at_object, NULL);
+}
+
+struct object_search {
+  uintptr_t address;
+  const char* path;
+};
+
+static int look_for_object(struct dl_phdr_info* info, size_t bytes, void* data) {
+  (void)bytes;
+  struct object_search* search = (struct object_search*)data;
+  if (text_with(info, search->address).bytes != 0) search->path = info->dlpi_name;
+  return 0;
+}
+
+struct shim_bypass shim_real_find_bypass(void) {
+  struct shim_bypass found = {NULL, 0};
+  struct object_search search = {(uintptr_t)dlsym(RTLD_DEFAULT, "malloc"), ""};
+  const uintptr_t operator_new = (uintptr_t)dlsym(RTLD_DEFAULT, "_Znwm");
+  dlerror();
+  dlerror();
+  if (shim_malloc_is_bypassed()) {
+    found.flags = MT_BYPASS_MALLOC;
+  } else if (operator_new - shim_allocator_text.begin < shim_allocator_text.bytes) {
+    found.flags = MT_BYPASS_NEW;
+    search.address = operator_new;
+  } else {
+    return found;
+  }
+  dl_iterate_phdr(look_for_object, &search);
+  found.path = search.path;
+  return found;
 }

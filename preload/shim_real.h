@@ -62,6 +62,13 @@ extern struct shim_range shim_own_text;
 extern const char* shim_own_path; /* as the loader found this library */
 extern struct shim_range shim_allocator_text;
 
+/* The object that has the allocator which the program calls past the hooks; NULL if it calls none. */
+struct shim_bypass {
+  const char* path; /* empty: the program itself */
+  uint32_t flags;   /* enum mt_bypass */
+};
+struct shim_bypass shim_real_find_bypass(void);
+
 static inline bool shim_is_inner_call(uintptr_t caller) {
   return caller - shim_own_text.begin < shim_own_text.bytes ||
          caller - shim_allocator_text.begin < shim_allocator_text.bytes;

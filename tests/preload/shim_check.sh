@@ -22,7 +22,7 @@ __gmon_start__ _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable "
 allowed_exports=" malloc calloc realloc reallocarray free cfree aligned_alloc posix_memalign memalign valloc pvalloc \
 free_sized free_aligned_sized mmap mmap64 munmap mremap brk sbrk fork execve execv execvp execvpe execl execle execlp \
 fexecve execveat posix_spawn posix_spawnp system popen longjmp \
-_longjmp siglongjmp __longjmp_chk "
+_longjmp siglongjmp __longjmp_chk __asan_default_options "
 max_tls_bytes=256
 
 for type in $(readelf --relocs --wide "$library" | awk '$3 ~ /TLSDESC|DTPMOD|DTPOFF|TLS_DTP/ { print $3 }' | sort -u); do

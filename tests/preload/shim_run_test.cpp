@@ -11,122 +11,18 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/preload/segment_harness.h"
+#include "tests/preload/run_checks.h"
 #include "tests/support/seed.h"
 
 namespace {
 
-using memtrack::test::find_impossible;
-using memtrack::test::HarnessOptions;
-using memtrack::test::parse_records;
-using memtrack::test::ParsedRecord;
-using memtrack::test::RingStream;
-using memtrack::test::RunResult;
-using memtrack::test::SegmentHarness;
-
-const std::string kShim = MEMTRACK_SHIM_PATH;
-
-std::string fixture(const std::string& name) {
-  return std::string(MEMTRACK_FIXTURE_DIR) + "/fixture_" + name;
-}
-
-void check_ok(const RunResult& result) {
-  INFO("output: ", result.output);
-  CHECK(WIFEXITED(result.wait_status));
-  CHECK(WEXITSTATUS(result.wait_status) == 0);
-}
-
-void check_nothing_lost(const SegmentHarness& harness) {
-  for (const std::uint64_t count : harness.lost()) CHECK(count == 0);
-}
+using namespace memtrack::test;
 
 void check_possible(const SegmentHarness& harness) {
   for (const mt_image& image : harness.images_seen()) {
     INFO("pid ", image.pid, " origin ", image.origin);
     CHECK(find_impossible(harness.streams(), image) == "");
   }
-}
-
-std::string line(const char* type, std::uint64_t addr, std::uint64_t size) {
-  std::ostringstream text;
-  text << type << "\t0x" << std::hex << addr << '\t' << std::dec << size;
-  return text.str();
-}
-
-/// The records of one stream in the words of expected_events.h.
-std::vector<std::string> in_words(const RingStream& stream) {
-  std::vector<std::string> lines;
-  std::uint64_t old_addr = 0;
-  std::uint64_t size = 0;
-  for (const ParsedRecord& parsed : parse_records(stream.slots)) {
-    const mt_record& record = parsed.first;
-    std::ostringstream text;
-    text << std::hex;
-    switch (record.kind) {
-      case MT_MALLOC:
-        lines.push_back(line("Malloc", record.addr, record.value));
-        break;
-      case MT_CALLOC:
-        lines.push_back(line("Calloc", record.addr, record.value));
-        break;
-      case MT_ALIGNED_ALLOC:
-        lines.push_back(line("AlignedAlloc", record.addr, record.value));
-        break;
-      case MT_REALLOC_FRESH:
-        lines.push_back(line("Realloc", record.addr, record.value));
-        break;
-      case MT_MMAP:
-        lines.push_back(line("Mmap", record.addr, record.value));
-        break;
-      case MT_BRK:
-        lines.push_back(line("Brk", record.addr, record.value));
-        break;
-      case MT_FREE:
-        text << "Free\t0x" << record.addr << "\t-";
-        lines.push_back(text.str());
-        break;
-      case MT_REALLOC_BEGIN:
-      case MT_MUNMAP_BEGIN:
-      case MT_MREMAP_BEGIN:
-        old_addr = record.addr;
-        size = record.value;
-        break;
-      case MT_REALLOC_END:
-        if (record.addr == 0 && size != 0) break;
-        text << "\t0x" << old_addr;
-        lines.push_back(record.addr != 0 ? line("Realloc", record.addr, size) + text.str()
-                                         : "Free" + text.str() + "\t-");
-        break;
-      case MT_MUNMAP_END:
-        if (record.value == 0) lines.push_back(line("Munmap", old_addr, size));
-        break;
-      case MT_MREMAP_END:
-        if (record.addr == 0) break;
-        lines.push_back(line("Munmap", old_addr, size));
-        lines.push_back(line("Mmap", record.addr, record.value));
-        break;
-      default:
-        break;
-    }
-  }
-  return lines;
-}
-
-void check_expected_events(const std::string& program, const HarnessOptions& options,
-                           const std::string& preload = kShim) {
-  SegmentHarness harness(options);
-  const RunResult result = harness.run({fixture(program)}, preload);
-  check_ok(result);
-  check_nothing_lost(harness);
-  REQUIRE(harness.streams().size() == 1);
-  std::vector<std::string> expected;
-  std::istringstream output(result.output);
-  for (std::string text; std::getline(output, text);) expected.push_back(text);
-  REQUIRE(expected.size() > 10);
-  const std::vector<std::string> events = in_words(harness.streams()[0]);
-  const auto first = std::find(events.begin(), events.end(), expected.front());
-  REQUIRE(static_cast<std::size_t>(events.end() - first) >= expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(first[static_cast<std::ptrdiff_t>(i)] == expected[i]);
 }
 
 std::map<std::string, std::uint64_t> counts_printed(const std::string& output) {
@@ -294,7 +190,40 @@ TEST_CASE("threads that come and go share few rings, and what their destructors 
   CHECK(harness.streams().size() >= 1001);  // more where a ring was borrowed meanwhile
 }
 
-TEST_CASE("loading the shim as a library changes nothing") {
+TEST_CASE("threads that end by the bare system call leave their rings to be found") {
+  SegmentHarness harness({.ring_count = 12});
+  check_ok(harness.run({fixture("raw_exits"), "500"}, kShim));
+  check_nothing_lost(harness);
+  CHECK(count_sized(harness, MT_MALLOC, 2002, 2002) == 500);
+}
+
+TEST_CASE("more live threads than rings that wait for each other all get on, and all is recorded") {
+  SegmentHarness harness({.ring_count = 16});
+  check_ok(harness.run({fixture("many_threads"), "100"}, kShim));
+  check_nothing_lost(harness);
+  check_possible(harness);
+  CHECK(count_sized(harness, MT_MALLOC, 2002, 2002) == 100);
+  CHECK(count_sized(harness, MT_MALLOC, 2003, 2003) == 100);
+}
+
+TEST_CASE("a thread that a library's constructor starts during dlopen allocates at once, and nothing hangs (F4)") {
+  SegmentHarness harness({});
+  for (int i = 0; i < 100; ++i) check_ok(harness.run({fixture("dlopen_library"), fixture("eager_library.so")}, kShim));
+  check_nothing_lost(harness);
+  CHECK(count_sized(harness, MT_MALLOC, 6006, 6006) == 100 * 3 * 11);
+}
+
+TEST_CASE("the loader's tracing passes through the shim") {
+  SegmentHarness harness({});
+  const RunResult traced = harness.run({"env", "LD_TRACE_LOADED_OBJECTS=1", fixture("plain_heap")}, kShim);
+  check_ok(traced);
+  CHECK(traced.output.find("libc.so.6 => ") != std::string::npos);
+  const RunResult listed = harness.run({"ldd", fixture("plain_heap")}, kShim);
+  check_ok(listed);
+  CHECK(listed.output.find("libc.so.6 => ") != std::string::npos);
+}
+
+TEST_CASE("loading the shim as a library changes nothing (F3)") {
   SegmentHarness harness({});
   const RunResult result = harness.run({fixture("dlopen_library"), kShim}, kShim);
   check_ok(result);
