@@ -99,6 +99,7 @@ static bool take_image_of_child(void) {
   shim_thread_forget();
   const int32_t parent_pid = process_pid;
   process_pid = current_pid();
+  if (shim_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0) == 0) shim_session.foreign_pids = 1; /* its parent can't be seen */
   shim_session.image = MT_SHIM_NONE;
   shim_session.claims = 0;
   shim_session.ordered = 0;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/membarrier.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -47,6 +48,17 @@ bool shim_session_bind(void* base, uint64_t bytes) {
   return true;
 }
 
+enum lock { kLocked, kUnlocked, kUnseen };
+
+static enum lock look_at_lock(void) {
+  if (shim_session.path == NULL) return kUnseen;
+  const long fd = shim_syscall(SYS_openat, AT_FDCWD, (long)(uintptr_t)shim_session.path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+  if (shim_failed(fd)) return kUnseen;
+  const long result = shim_syscall(SYS_flock, fd, LOCK_SH | LOCK_NB, 0, 0, 0, 0);
+  shim_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+  return result == 0 ? kUnlocked : kLocked;
+}
+
 bool shim_session_attach(const char* path) {
   const long fd = shim_syscall(SYS_openat, AT_FDCWD, (long)(uintptr_t)path, O_RDWR | O_CLOEXEC, 0, 0, 0);
   if (shim_failed(fd)) return false;
@@ -59,6 +71,9 @@ bool shim_session_attach(const char* path) {
     shim_syscall(SYS_munmap, base, bytes, 0, 0, 0, 0);
     return false;
   }
+  shim_session.path = path;
+  shim_session.foreign_pids =
+      !shim_proc_alive(shim_session.tracker_pid, shim_session.tracker_start_time) && look_at_lock() == kLocked;
   shim_syscall(SYS_madvise, base, bytes, MADV_DONTDUMP, 0, 0, 0); /* core files of the target stay small */
   return true;
 }
@@ -77,8 +92,21 @@ void shim_session_give_up(void) {
   __atomic_store_n(&shim_page.live.segment, NULL, __ATOMIC_RELEASE);
 }
 
+/* A tracker that was woken goes to sleep again when it has looked at everything. */
+static bool is_silent(void) {
+  if (__atomic_load_n(&shim_session.segment->tracker_sleeping, __ATOMIC_RELAXED) != 0) {
+    __atomic_store_n(&shim_session.silent_looks, 0U, __ATOMIC_RELAXED);
+    return false;
+  }
+  return __atomic_add_fetch(&shim_session.silent_looks, 1U, __ATOMIC_RELAXED) >= kShimSilentLooks;
+}
+
 bool shim_session_tracker_gone(void) {
-  if (shim_proc_alive(shim_session.tracker_pid, shim_session.tracker_start_time)) return false;
+  if (!shim_session.foreign_pids && shim_proc_alive(shim_session.tracker_pid, shim_session.tracker_start_time)) {
+    return false;
+  }
+  const enum lock lock = look_at_lock();
+  if (lock == kLocked || (lock == kUnseen && shim_session.foreign_pids && !is_silent())) return false;
   shim_session_give_up();
   return true;
 }

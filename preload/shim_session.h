@@ -23,7 +23,8 @@ enum {
 #else
   kShimPageBytes = 4096,
 #endif
-  kShimWaitMs = 50, /* between two looks whether the tracker is still there */
+  kShimSilentLooks = 1200, /* a minute of them: see shim_session_tracker_gone */
+  kShimWaitMs = 50,        /* between two looks whether the tracker is still there */
 };
 #define MT_SHIM_NONE UINT32_MAX
 
@@ -40,8 +41,11 @@ struct shim_session {
   uint32_t image; /* index of this process's image, MT_SHIM_NONE before it has one */
   int32_t tracker_pid;
   uint64_t tracker_start_time;
-  uint32_t claims;  /* [a] rings that this image has claimed so far */
-  uint32_t ordered; /* [a] 1 once there was a second one: stamps must be ordered against other threads' */
+  const char* path;      /* of the segment; NULL: not from a file */
+  uint32_t foreign_pids; /* 1 in another PID namespace than the tracker's: its number says nothing here */
+  uint32_t silent_looks; /* [a] one after the other in which the tracker did not go to sleep again */
+  uint32_t claims;       /* [a] rings that this image has claimed so far */
+  uint32_t ordered;      /* [a] 1 once there was a second one: stamps must be ordered against other threads' */
 };
 extern struct shim_session shim_session;
 
@@ -63,7 +67,8 @@ enum shim_state {
 };
 extern uint32_t shim_state; /* [a] enum shim_state */
 
-/* Maps the segment at `path` and fills shim_session. False, and nothing changed, if there is none or it is not ours. */
+/* Maps the segment at `path`, which is kept, and fills shim_session. False, and nothing changed, if there is none or it
+ * is not ours. */
 bool shim_session_attach(const char* path);
 /* Checks a mapped segment of `bytes` bytes and fills shim_session from it. */
 bool shim_session_bind(void* base, uint64_t bytes);
@@ -75,7 +80,9 @@ bool shim_session_claim_image(enum mt_image_origin origin, int32_t pid, int32_t 
 /* Where a claim found nothing: waits for a free ring or image, `seen` is free_waiters as read before the search.
  * False if waiting makes no sense (on_full = drop, closed, tracker gone). */
 bool shim_session_wait_for_free(uint32_t seen);
-/* True if the tracker is dead (a stopped one is not); then this process has given up. */
+/* True if the tracker is dead (a stopped one is not); then this process has given up. Told by its number and start
+ * time; where those don't answer, by the lock that it keeps on the segment's file; where neither can be seen (a PID
+ * namespace in a chroot), by a minute of silence. */
 bool shim_session_tracker_gone(void);
 /* Stops recording in this process for good. */
 void shim_session_give_up(void);

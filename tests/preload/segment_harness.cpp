@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <sstream>
 #include <stdexcept>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -57,10 +58,10 @@ SegmentHarness::SegmentHarness(const HarnessOptions& options)
   bytes_ = data_offset + std::uint64_t{options.ring_count} * options.ring_slots * MT_SLOT_BYTES;
 
   path_ = "/dev/shm/memtrack-test-XXXXXX";
-  const int fd = mkostemp(path_.data(), O_CLOEXEC);
-  if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes_)) != 0) throw std::runtime_error("no segment file");
-  void* base = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  close(fd);
+  file_ = mkostemp(path_.data(), O_CLOEXEC);
+  if (file_ < 0 || ftruncate(file_, static_cast<off_t>(bytes_)) != 0 || flock(file_, LOCK_EX | LOCK_NB) != 0)
+    throw std::runtime_error("no segment file");
+  void* base = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
   if (base == MAP_FAILED) throw std::runtime_error("segment not mapped");
   auto* bytes = static_cast<char*>(base);
   segment_ = new (base) mt_segment{};
@@ -87,6 +88,7 @@ SegmentHarness::SegmentHarness(const HarnessOptions& options)
 SegmentHarness::~SegmentHarness() {
   unlink(path_.c_str());
   munmap(segment_, bytes_);
+  close(file_);
 }
 
 RunResult SegmentHarness::run(const std::vector<std::string>& command, const std::string& shim_path) {

@@ -74,6 +74,7 @@ class SegmentHarness {
 
   HarnessOptions options_;
   std::string path_;
+  int file_ = -1;  ///< locked, as a tracker keeps it
   std::uint64_t bytes_ = 0;
   mt_segment* segment_ = nullptr;
   mt_image* images_ = nullptr;

@@ -64,12 +64,12 @@ TEST_CASE("each form of operator new and delete makes one allocation and one fre
   check_expected_events("new_forms", {});
 }
 
-TEST_CASE("threads that hand each other blocks leave a possible history and exact counts") {
+TEST_CASE("32 threads that hand each other blocks leave a possible history and exact counts (E12)") {
   for (const std::uint32_t ring_slots : {128u, 65536u}) {
     const std::uint64_t seed = memtrack::test::test_seed();
     INFO("seed ", seed);
     SegmentHarness harness({.ring_slots = ring_slots});
-    const RunResult result = harness.run({fixture("threads_race"), "8", "20000", std::to_string(seed)}, kShim);
+    const RunResult result = harness.run({fixture("threads_race"), "32", "5000", std::to_string(seed)}, kShim);
     check_ok(result);
     check_nothing_lost(harness);
     check_possible(harness);

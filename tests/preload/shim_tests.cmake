@@ -12,11 +12,11 @@ if(MEMTRACK_SANITIZE MATCHES undefined)
 endif()
 
 mt_test(preload_shim_run_test LABEL unit
-  SOURCES run_checks.cpp shim_allocator_test.cpp shim_exec_test.cpp shim_run_test.cpp shim_signal_test.cpp
+  SOURCES run_checks.cpp shim_allocator_test.cpp shim_exec_test.cpp shim_isolation_test.cpp shim_run_test.cpp shim_signal_test.cpp
   LIBS memtrack_segment_harness)
 add_dependencies(preload_shim_run_test memtrack_shim
   fixture_dlopen_library fixture_eager_library fixture_early_heap fixture_exec_ways fixture_exits fixture_foreign_allocator fixture_fork_storm fixture_fork_tree
-  fixture_known_calls fixture_many_threads fixture_new_forms fixture_own_malloc
+  fixture_isolates fixture_known_calls fixture_many_threads fixture_new_forms fixture_own_malloc
   fixture_plain_heap fixture_raw_exits fixture_sanitized fixture_signal_storm fixture_spawn_children fixture_thread_churn fixture_threads_race)
 target_compile_definitions(preload_shim_run_test PRIVATE
   MEMTRACK_SHIM_PATH="$<TARGET_FILE:memtrack_shim>"
