@@ -41,7 +41,7 @@ struct CaptureOptions {
   QueueOptions queue = {};
   CompressOptions compress = {};
   WriteOptions write = {};
-  std::chrono::nanoseconds poll_interval = std::chrono::milliseconds(10);
+  std::chrono::nanoseconds poll_interval = std::chrono::milliseconds(100);
   std::chrono::nanoseconds shutdown_deadline = std::chrono::seconds(30);
 };
 

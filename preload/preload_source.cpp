@@ -22,6 +22,12 @@ namespace {
 using std::chrono::nanoseconds;
 using SteadyClock = std::chrono::steady_clock;
 
+/// Wakes the tracker from its sleep, or keeps it from falling asleep: it says that it sleeps, then looks once more.
+void call(std::uint32_t* tracker_sleeping) {
+  __atomic_store_n(tracker_sleeping, 0u, __ATOMIC_SEQ_CST);
+  futex_wake(tracker_sleeping);
+}
+
 /// Members are destroyed from the last to the first: the merger before what it refers to, the segment before the
 /// target, whose destruction ends it where it was never released.
 class PreloadSource final : public pipeline::EventSource {
@@ -44,16 +50,19 @@ class PreloadSource final : public pipeline::EventSource {
   /// A sweep costs some microseconds and takes what came since the last one: not more often than this, unless a ring
   /// calls.
   static constexpr nanoseconds kSweepPace = std::chrono::milliseconds(1);
+  /// Nobody waits longer for what nobody called for.
+  static constexpr nanoseconds kLongestStep = std::chrono::milliseconds(100);
+  /// While the rings are busy this thread goes on looking for so long, and gathers what comes. Small rings fill up in
+  /// microseconds, and their threads wait while it sleeps or hands on crumbs.
+  static constexpr nanoseconds kLinger = std::chrono::microseconds(50);
 
   Result<void> make_segment();
   void close_segment();
   bool sweep_if_due(SteadyClock::time_point now);
-  void check_end();
+  void sweep_done();
   void end();
   void wait(nanoseconds longest);
-  [[nodiscard]] bool busy() const {
-    return segment_ && merger_->last_taken() >= segment_->view().layout.ring_slots / 8;
-  }
+  [[nodiscard]] bool lingers(SteadyClock::time_point now) const { return now < linger_until_; }
 
   PreloadOptions options_;
   std::optional<pipeline::Target> target_;
@@ -64,8 +73,10 @@ class PreloadSource final : public pipeline::EventSource {
   std::optional<pipeline::TargetExit> exit_;
   std::vector<std::string> notes_;
   SteadyClock::time_point last_sweep_{};
-  nanoseconds step_ = kSweepPace;  // of waiting: grows while nothing happens
+  nanoseconds step_ = kSweepPace;  // of waiting: grows while little comes
   std::atomic<bool> stop_requested_{false};
+  SteadyClock::time_point linger_until_{};
+  bool called_ = false;  // since the last sweep
   bool merging_ = false;
   bool draining_ = false;
   bool closing_ = false;  // the last sweep has been asked for
@@ -100,7 +111,7 @@ Result<void> PreloadSource::make_segment() {
   if (!segment) return std::unexpected(std::move(segment.error()));
   segment_.emplace(std::move(*segment));
   time_.emplace(clock);
-  probe_ = make_process_probe();
+  probe_ = make_process_probe([word = &segment_->view().header->tracker_sleeping] { call(word); });
   merger_.emplace(segment_->view(), *time_, *probe_,
                   RecordMerger::Options{.rss_interval_ns = static_cast<std::uint64_t>(options_.rss_interval.count()),
                                         .start_enabled = options_.start_enabled});
@@ -125,17 +136,18 @@ Result<PreloadSource::Poll> PreloadSource::poll(EventBatch& out, std::size_t max
     if (stop_requested_.load(std::memory_order_acquire)) end();
     if (merging_) {
       merging_ = merger_->merge(out, max_events - (out.size() - before));
-      if (!merging_) check_end();
+      if (!merging_) sweep_done();
     }
     if (draining_ && !merging_ && (ended_ || merger_->drain_reached())) {
       draining_ = false;
       result.drain_reached = true;
     }
-    if (out.size() > before || result.drain_reached || ended_) break;
+    if (result.drain_reached || ended_ || merging_) break;  // merging: there was no room for all
     const SteadyClock::time_point now = SteadyClock::now();
+    if (out.size() > before && !lingers(now)) break;
     if (sweep_if_due(now)) continue;
-    if (now >= deadline) break;
-    wait(deadline - now);
+    if (now >= deadline && out.size() == before) break;
+    if (!lingers(now)) wait(deadline - now);
   }
   result.ended = ended_;
   return result;
@@ -143,19 +155,22 @@ Result<PreloadSource::Poll> PreloadSource::poll(EventBatch& out, std::size_t max
 
 /// True where a sweep was made, so that there may be something to merge.
 bool PreloadSource::sweep_if_due(SteadyClock::time_point now) {
-  const bool urgent = closing_ || busy();
-  if (!urgent && now - last_sweep_ < kSweepPace) return false;
+  const bool must = closing_ || called_;
+  if (!must && !lingers(now) && now - last_sweep_ < kSweepPace) return false;
+  if (!must && !draining_ && !merger_->has_news()) return false;
   last_sweep_ = now;
-  if (!urgent && !draining_ && !merger_->has_news()) return false;
+  called_ = false;
   merger_->sweep();
   merging_ = true;
   swept_last_ = closing_;
-  step_ = kSweepPace;
   return true;
 }
 
 /// Called when all of a sweep has been given.
-void PreloadSource::check_end() {
+void PreloadSource::sweep_done() {
+  const std::uint32_t slots = segment_->view().layout.ring_slots;
+  if (merger_->last_taken() >= slots / 8) linger_until_ = SteadyClock::now() + kLinger;
+  if (merger_->last_taken() >= slots / 64) step_ = kSweepPace;
   if ((merger_->root_gone() || swept_last_) && !exit_) exit_ = target_->try_wait();
   if (swept_last_) {
     ended_ = true;
@@ -179,18 +194,21 @@ void PreloadSource::end() {
   merger_->finish();
 }
 
-/// Sleeps until a ring calls or `longest` is over; each time longer, up to that, while nothing happens.
+/// Sleeps until somebody calls, a sample is due, or `longest` is over. What is too little for a call is looked for now
+/// and then, each time later, while little comes.
 void PreloadSource::wait(nanoseconds longest) {
   std::uint32_t* const word = &segment_->view().header->tracker_sleeping;
-  const nanoseconds pace = kSweepPace - (SteadyClock::now() - last_sweep_);
-  const nanoseconds limit = std::min(longest, std::max(step_, pace));
   __atomic_store_n(word, 1u, __ATOMIC_SEQ_CST);
-  if (!stop_requested_.load(std::memory_order_acquire)) futex_wait(word, 1u, limit);
-  if (__atomic_exchange_n(word, 0u, __ATOMIC_SEQ_CST) == 0) {
-    last_sweep_ = {};  // called: don't let the pace hold us
-  } else {
-    step_ = std::min(step_ * 2, nanoseconds(std::chrono::milliseconds(100)));
+  const bool hurry = draining_ || merger_->has_news();  // after the store: whoever comes later finds the 1
+  nanoseconds limit = std::max(nanoseconds(0), kSweepPace - (SteadyClock::now() - last_sweep_));
+  if (!hurry) {
+    const auto sample =
+        std::min<std::uint64_t>(merger_->ns_to_next_sample(), static_cast<std::uint64_t>(kLongestStep.count()));
+    limit = std::max(limit, std::min(step_, nanoseconds(sample)));
+    step_ = std::min(step_ * 2, kLongestStep);
   }
+  if (!stop_requested_.load(std::memory_order_acquire)) futex_wait(word, 1u, std::min(longest, limit));
+  called_ = __atomic_exchange_n(word, 0u, __ATOMIC_SEQ_CST) == 0;
 }
 
 void PreloadSource::begin_drain() {
@@ -205,9 +223,7 @@ void PreloadSource::request_stop() {
   if (!segment_) return;
   // Not left to the next poll: after a failure there is none, and threads that wait for room look at this.
   __atomic_store_n(&segment_->view().header->closed, 1u, __ATOMIC_SEQ_CST);
-  std::uint32_t* const word = &segment_->view().header->tracker_sleeping;
-  __atomic_store_n(word, 0u, __ATOMIC_SEQ_CST);
-  futex_wake(word);
+  call(&segment_->view().header->tracker_sleeping);
 }
 
 Result<void> PreloadSource::set_enabled(bool enabled) {

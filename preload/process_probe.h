@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,8 +16,11 @@ namespace memtrack::preload {
 class ProcessWatch {
  public:
   virtual ~ProcessWatch() = default;
-  /// All its threads have ended.
+  /// All its threads have ended, as far as is known: cheap, and maybe a moment late. What was true when the watch was
+  /// made is known.
   [[nodiscard]] virtual bool ended() const = 0;
+  /// The same, exactly.
+  [[nodiscard]] virtual bool ended_now() const = 0;
 };
 
 class ProcessProbe {
@@ -31,7 +35,8 @@ class ProcessProbe {
   [[nodiscard]] virtual std::string name(std::int32_t pid) = 0;
 };
 
-/// The real one.
-[[nodiscard]] std::unique_ptr<ProcessProbe> make_process_probe();
+/// The real one. `on_exit` is called, from another thread, when a watched process has ended; not after the probe's
+/// destruction, which must come after that of all its watches.
+[[nodiscard]] std::unique_ptr<ProcessProbe> make_process_probe(std::function<void()> on_exit);
 
 }  // namespace memtrack::preload

@@ -209,6 +209,7 @@ void ProcessTable::adopt_image(std::uint32_t index) {
   added.ticks = image.ticks;
   images_[index] = {.process = process, .image = &added};
   process->had_image = true;
+  process->active = true;
   if (process != known && process->predecessor == nullptr) place_birth(*process);
   new_.push_back(process);
 }

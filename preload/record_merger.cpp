@@ -38,6 +38,12 @@ bool RecordMerger::has_news() {
   return table_.has_news() || sampler_.due(time_.anchor().ns);
 }
 
+std::uint64_t RecordMerger::ns_to_next_sample() {
+  const std::uint64_t now = time_.anchor().ns;
+  const std::uint64_t next = sampler_.next_ns();
+  return next > now ? next - now : 0;
+}
+
 void RecordMerger::sweep() {
   const Anchor now = time_.anchor();
   ++sweeps_;
@@ -136,6 +142,7 @@ void RecordMerger::run_ring(RingLane& lane) {
     more = reader.load();
   } while (more && reader.key() < stop && !sink_.full());
   taken_ += reader.consumed_slots() - before;
+  process.active = true;
   if (more) {
     heap_.replace_top(reader.key());
     reader.release(false);
@@ -233,7 +240,7 @@ bool RecordMerger::drain_reached() const {
 std::vector<RecordMerger::Survivor> RecordMerger::survivors() const {
   std::vector<Survivor> found;
   for (const auto& process : table_.processes()) {
-    if (!process->ended && !process->watch->ended()) found.push_back({process->pid, probe_.name(process->pid)});
+    if (!process->ended && !process->watch->ended_now()) found.push_back({process->pid, probe_.name(process->pid)});
   }
   return found;
 }

@@ -50,6 +50,8 @@ class RecordMerger {
   void finish() { table_.finish(); }
   /// Whether a sweep would find something, samples that are due included. Cheap.
   [[nodiscard]] bool has_news();
+  /// Nanoseconds until has_news() becomes true by itself.
+  [[nodiscard]] std::uint64_t ns_to_next_sample();
 
   /// Allocation events are given from now on, or no more, by their stamps. Switches the shims, too.
   void set_enabled(bool enabled);

@@ -1,6 +1,7 @@
 #include "preload/sampler.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace memtrack::preload {
 
@@ -11,7 +12,11 @@ void Sampler::finish_round(std::uint64_t began_ns, std::uint64_t ended_ns) {
 
 void Sampler::sample(TrackedProcess& process, std::uint64_t ticks) {
   if (process.ended || process.notes.notes.size() > kMaxNotes) return;
-  sample_mappings(process, ticks);
+  // Who calls nothing hardly maps anything either, and the text of a big program's maps is long.
+  if (std::exchange(process.active, false) || ++process.idle_rounds == kIdleRounds) {
+    process.idle_rounds = 0;
+    sample_mappings(process, ticks);
+  }
   if (interval_ns_ != 0) sample_resident(process, ticks);
 }
 

@@ -168,7 +168,10 @@ static bool try_claim_image(enum mt_image_origin origin, int32_t pid, int32_t pa
 bool shim_session_claim_image(enum mt_image_origin origin, int32_t pid, int32_t parent_pid) {
   for (;;) {
     const uint32_t seen = __atomic_load_n(&shim_session.segment->free_waiters, __ATOMIC_ACQUIRE);
-    if (try_claim_image(origin, pid, parent_pid)) return true;
+    if (try_claim_image(origin, pid, parent_pid)) {
+      shim_session_wake_tracker(); /* so that it sees this process while it lives */
+      return true;
+    }
     if (!shim_session_wait_for_free(seen)) return false;
   }
 }

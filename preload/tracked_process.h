@@ -105,6 +105,8 @@ struct TrackedProcess {
   NoteLane notes;
   ReallocLedger reallocs = {};
   MappingSet mappings = {};
+  bool active = true;  ///< has recorded something since its mappings were looked at
+  std::uint32_t idle_rounds = 0;
   std::optional<pipeline::ResidentMemory> resident = {};
 };
 

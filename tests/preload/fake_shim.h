@@ -60,6 +60,7 @@ class FakeProbe final : public preload::ProcessProbe {
    public:
     explicit Watch(std::shared_ptr<bool> ended) : ended_(std::move(ended)) {}
     [[nodiscard]] bool ended() const override { return *ended_; }
+    [[nodiscard]] bool ended_now() const override { return *ended_; }
 
    private:
     std::shared_ptr<bool> ended_;
