@@ -60,6 +60,7 @@ class PreloadSource final : public pipeline::EventSource {
   void close_segment();
   bool sweep_if_due(SteadyClock::time_point now);
   void sweep_done();
+  bool tree_is_over();
   void end();
   void wait(nanoseconds longest);
   [[nodiscard]] bool lingers(SteadyClock::time_point now) const { return now < linger_until_; }
@@ -70,6 +71,7 @@ class PreloadSource final : public pipeline::EventSource {
   std::optional<MachineTime> time_;
   std::unique_ptr<ProcessProbe> probe_;
   std::optional<RecordMerger> merger_;
+  std::vector<std::unique_ptr<ProcessWatch>> unknown_members_;  // of the tree, which never showed themselves
   std::optional<pipeline::TargetExit> exit_;
   std::vector<std::string> notes_;
   SteadyClock::time_point last_sweep_{};
@@ -178,13 +180,27 @@ void PreloadSource::sweep_done() {
       notes_.push_back("process " + std::to_string(survivor.pid) + " (" + survivor.name +
                        ") outlived the capture and went on untracked");
     }
+    for (std::string& note : merger_->untracked_notes()) notes_.push_back(std::move(note));
     if (exit_ && !merger_->root_was_seen()) {
       notes_.push_back("the target never loaded the shim: nothing of it was recorded");
     }
     return;
   }
-  const bool over = options_.wait == WaitFor::kRoot ? merger_->root_gone() : merger_->all_gone();
+  const bool over = options_.wait == WaitFor::kRoot ? merger_->root_gone() : merger_->all_gone() && tree_is_over();
   if (over) end();
+}
+
+/// Called when no process is known any more. One that nobody knows yet (between its fork and its first step, or under a
+/// program that can't be tracked) carries the session's environment: see docs/decisions/end-of-a-tree.md.
+bool PreloadSource::tree_is_over() {
+  const auto lives = [](const auto& watch) { return !watch->ended_now(); };
+  if (std::any_of(unknown_members_.begin(), unknown_members_.end(), lives)) return false;
+  unknown_members_.clear();
+  for (const std::int32_t pid : probe_->members(MT_SEGMENT_ENV "=" + segment_->path())) {
+    auto watch = probe_->watch(pid);
+    if (watch && lives(watch)) unknown_members_.push_back(std::move(watch));
+  }
+  return unknown_members_.empty();
 }
 
 void PreloadSource::end() {

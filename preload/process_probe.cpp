@@ -46,6 +46,9 @@ class KernelProbe final : public ProcessProbe {
   std::optional<pipeline::ResidentMemory> resident(std::int32_t pid) override {
     return pipeline::read_resident_memory(pid);
   }
+  std::vector<std::int32_t> members(const std::string& variable) override {
+    return pipeline::find_processes_with(variable);
+  }
   std::string name(std::int32_t pid) override {
     auto status = pipeline::read_process_status(pid);
     return status ? std::move(status->name) : std::string();

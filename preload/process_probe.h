@@ -31,6 +31,8 @@ class ProcessProbe {
   [[nodiscard]] virtual bool thread_exists(std::int32_t pid, std::int32_t tid) = 0;
   [[nodiscard]] virtual std::optional<std::vector<pipeline::FileMapping>> mappings(std::int32_t pid) = 0;
   [[nodiscard]] virtual std::optional<pipeline::ResidentMemory> resident(std::int32_t pid) = 0;
+  /// The live processes that were started with this variable ("NAME=value"), as far as this user may look.
+  [[nodiscard]] virtual std::vector<std::int32_t> members(const std::string& variable) = 0;
   /// Its command name; empty where it is gone.
   [[nodiscard]] virtual std::string name(std::int32_t pid) = 0;
 };

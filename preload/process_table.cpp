@@ -8,7 +8,7 @@
 namespace memtrack::preload {
 
 ProcessTable::ProcessTable(const SegmentView& segment, TimeSource& time, ProcessProbe& probe)
-    : segment_(segment), time_(time), probe_(probe), free_rings_(segment.layout.ring_count) {}
+    : segment_(segment), time_(time), probe_(probe), untracked_(segment), free_rings_(segment.layout.ring_count) {}
 
 TrackedProcess* ProcessTable::find(std::int32_t pid) const {
   const auto at = by_pid_.find(pid);
@@ -86,7 +86,7 @@ void ProcessTable::grow() {
 }
 
 bool ProcessTable::has_news() const {
-  if (ring_end() > lanes_.size() || image_end() > images_.size()) return true;
+  if (ring_end() > lanes_.size() || image_end() > images_.size() || untracked_.has_news()) return true;
   for (std::uint32_t ring = 0; ring < lanes_.size(); ++ring) {
     if (lanes_[ring] ? lanes_[ring]->reader.has_news()
                      : !refused_rings_[ring] &&
@@ -112,6 +112,7 @@ void ProcessTable::scan(std::uint64_t low_water) {
   free_rings_ = segment_.layout.ring_count - static_cast<std::uint32_t>(lanes_.size());
   for (std::uint32_t ring = 0; ring < lanes_.size(); ++ring) look_at_ring(ring, low_water);
   adopt_images();
+  untracked_.collect(now_.ns);
   const std::uint64_t latest = time_.ticks();
   for (const auto& lane : lanes_) {
     if (lane) lane->reader.set_latest(latest);
@@ -209,6 +210,7 @@ void ProcessTable::adopt_image(std::uint32_t index) {
   added.ticks = image.ticks;
   images_[index] = {.process = process, .image = &added};
   process->had_image = true;
+  untracked_.answer(image.pid, image.ticks);
   process->active = true;
   if (process != known && process->predecessor == nullptr) place_birth(*process);
   new_.push_back(process);

@@ -12,6 +12,7 @@
 #include "preload/segment.h"
 #include "preload/time_source.h"
 #include "preload/tracked_process.h"
+#include "preload/untracked_programs.h"
 
 namespace memtrack::preload {
 
@@ -56,6 +57,8 @@ class ProcessTable {
   /// Processes whose image came since the last call.
   [[nodiscard]] std::vector<TrackedProcess*> take_new() { return std::exchange(new_, {}); }
   [[nodiscard]] LossCounters losses() const;
+  /// What is known of programs that never attached. To be asked at the end.
+  [[nodiscard]] std::vector<std::string> untracked_notes() { return untracked_.notes(); }
   /// Wakes threads that wait for a ring or an image, if any was freed since the last call.
   void wake_claimers();
 
@@ -95,6 +98,7 @@ class ProcessTable {
   std::unordered_map<std::int32_t, TrackedProcess*> by_pid_;
   std::vector<Lane*> ready_;
   std::vector<TrackedProcess*> new_;
+  UntrackedPrograms untracked_;
   LossCounters recycled_losses_;
   std::uint64_t sweep_ = 0;
   Anchor now_;

@@ -67,6 +67,7 @@ class RecordMerger {
   /// Those that are still there, with their names.
   [[nodiscard]] std::vector<Survivor> survivors() const;
   [[nodiscard]] LossCounters losses() const { return table_.losses(); }
+  [[nodiscard]] std::vector<std::string> untracked_notes() { return table_.untracked_notes(); }
   /// Slots that the last sweep and the merge after it took: how busy the rings are.
   [[nodiscard]] std::uint64_t last_taken() const { return taken_; }
   /// Wakes all that wait for room or a ring.

@@ -81,7 +81,14 @@ std::string elf_reason(const std::string& path, const pipeline::ElfImage& image)
 
 }  // namespace
 
-Result<void> check_trackable(const std::string& executable) {
+namespace {
+
+struct Finding {
+  std::string path;    ///< of the program that is loaded: the interpreter of a script
+  std::string reason;  ///< empty: nothing in the way
+};
+
+Finding examine(const std::string& executable) {
   std::string path = executable;
   for (int depth = 0; depth <= kMaxScripts; ++depth) {
     if (auto interpreter = script_interpreter(path)) {
@@ -90,15 +97,26 @@ Result<void> check_trackable(const std::string& executable) {
     }
     const auto image = pipeline::read_elf_image(path);
     if (!image) {
-      if (image.error().code != ErrorCode::kInvalidArgument || path == kShell) return {};  // exec says what is wrong
+      if (image.error().code != ErrorCode::kInvalidArgument || path == kShell) break;  // exec says what is wrong
       path = kShell;  // a script without an interpreter line
       continue;
     }
     std::string reason = elf_reason(path, *image);
     if (reason.empty()) reason = secure_mode_reason(path);
-    if (!reason.empty()) return std::unexpected(untrackable(path, reason));
-    return {};
+    return {.path = std::move(path), .reason = std::move(reason)};
   }
+  return {};
+}
+
+}  // namespace
+
+std::string untrackable_reason(const std::string& executable) {
+  return examine(executable).reason;
+}
+
+Result<void> check_trackable(const std::string& executable) {
+  const Finding finding = examine(executable);
+  if (!finding.reason.empty()) return std::unexpected(untrackable(finding.path, finding.reason));
   return {};
 }
 

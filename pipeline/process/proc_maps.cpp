@@ -3,11 +3,17 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <dirent.h>
 #include <fcntl.h>
+#include <memory>
 #include <unistd.h>
 
 namespace memtrack::pipeline {
 namespace {
+
+struct DirectoryEnd {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
 
 std::optional<std::string> read_proc_file(std::int32_t pid, const char* name) {
   const std::string path = "/proc/" + std::to_string(pid) + "/" + name;
@@ -116,6 +122,24 @@ std::optional<std::vector<FileMapping>> read_executable_mappings(std::int32_t pi
   const auto text = read_proc_file(pid, "maps");
   if (!text) return std::nullopt;
   return parse_executable_mappings(*text);
+}
+
+std::vector<std::int32_t> find_processes_with(std::string_view variable) {
+  std::vector<std::int32_t> found;
+  const std::unique_ptr<DIR, DirectoryEnd> entries(::opendir("/proc"));
+  if (!entries) return found;
+  const std::string entry_text = std::string(variable) + '\0';
+  while (const dirent* entry = ::readdir(entries.get())) {
+    std::string_view name = entry->d_name;
+    const auto pid = take_number(name, 10);
+    if (!pid || !name.empty()) continue;
+    const auto environment = read_proc_file(static_cast<std::int32_t>(*pid), "environ");
+    if (!environment) continue;
+    const std::size_t at = environment->find(entry_text);
+    const bool whole = at == 0 || (at != std::string::npos && (*environment)[at - 1] == '\0');
+    if (whole) found.push_back(static_cast<std::int32_t>(*pid));
+  }
+  return found;
 }
 
 std::optional<ResidentMemory> parse_resident_memory(std::string_view status_text) {

@@ -25,6 +25,10 @@ struct FileMapping {
 /// Those of a live process; nothing where it is gone.
 [[nodiscard]] std::optional<std::vector<FileMapping>> read_executable_mappings(std::int32_t pid);
 
+/// The processes whose environment, as their program was started with it, holds `variable` ("NAME=value"). Processes
+/// that this user must not look at, and zombies, are left out.
+[[nodiscard]] std::vector<std::int32_t> find_processes_with(std::string_view variable);
+
 struct ResidentMemory {
   std::uint64_t file_bytes = 0;
   std::uint64_t anon_bytes = 0;

@@ -53,6 +53,7 @@ class FakeProbe final : public preload::ProcessProbe {
   std::optional<pipeline::ResidentMemory> resident(std::int32_t pid) override {
     return memory.contains(pid) ? std::optional(memory[pid]) : std::nullopt;
   }
+  std::vector<std::int32_t> members(const std::string&) override { return {}; }
   std::string name(std::int32_t pid) override { return "name" + std::to_string(pid); }
 
  private:
