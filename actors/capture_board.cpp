@@ -44,11 +44,11 @@ std::optional<CaptureEnd> CaptureBoard::await_end_after_source(Clock::duration g
 bool CaptureBoard::await_ending(Clock::time_point until, Clock::duration grace) {
   std::unique_lock lock(mutex_);
   changed_.wait_until(lock, until, [&] { return end_ || ending_since_; });
-  if (end_ || failed_) return true;
+  if (end_) return true;
   if (!ending_since_) return false;
   const Clock::time_point over = after(*ending_since_, grace);
-  changed_.wait_until(lock, std::min(until, over), [&] { return end_ || failed_; });
-  return end_ || failed_ || Clock::now() >= over;
+  changed_.wait_until(lock, std::min(until, over), [&] { return end_.has_value(); });
+  return end_ || Clock::now() >= over;
 }
 
 void CaptureBoard::answer(std::uint64_t ticket, Answer answer) {
@@ -59,18 +59,9 @@ void CaptureBoard::answer(std::uint64_t ticket, Answer answer) {
   changed_.notify_all();
 }
 
-void CaptureBoard::note_source_ended() {
-  note_ending(false);
-}
-
-void CaptureBoard::note_failure() {
-  note_ending(true);
-}
-
-void CaptureBoard::note_ending(bool failed) {
+void CaptureBoard::note_ending() {
   const std::scoped_lock lock(mutex_);
   if (!ending_since_) ending_since_ = Clock::now();
-  failed_ = failed_ || failed;
   changed_.notify_all();
 }
 

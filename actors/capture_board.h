@@ -7,9 +7,9 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <string>
 
 #include "codec/error.h"
+#include "pipeline/artifact_writer.h"
 #include "pipeline/counters.h"
 
 namespace memtrack::actors {
@@ -23,7 +23,7 @@ struct Answer {
 /// How a capture ended: every stage has stopped.
 struct CaptureEnd {
   std::optional<Error> error = {};
-  std::string path = {};  ///< of the complete artifact, where there was no error
+  pipeline::ArtifactWriter::Totals written = {};  ///< where there was no error
 };
 
 /// Tickets for requests, and the two facts that end waiting: "it is going to end" and "it has ended".
@@ -44,29 +44,25 @@ class CaptureBoard {
   /// Waits for the end as long as the source lives and nothing has failed, then at most `grace`; nothing where that
   /// passes.
   [[nodiscard]] std::optional<CaptureEnd> await_end_after_source(Clock::duration grace);
-  /// Waits until await_end_after_source(grace) would return soon (ended or failed) or at once (the grace is over), but
-  /// not longer than `until`. True if so.
+  /// Waits until await_end_after_source(grace) would return at once (the end, or the grace is over), but not longer
+  /// than `until`. True if so.
   [[nodiscard]] bool await_ending(Clock::time_point until, Clock::duration grace);
 
   // For actors.
   void answer(std::uint64_t ticket, Answer answer);
-  /// The source has said its end.
-  void note_source_ended();
-  void note_failure();
+  /// The source has said its end, or a stage has failed: from now on the grace runs.
+  void note_ending();
   void finish(CaptureEnd end);
 
   /// `now` + `wait`, without overflow.
   [[nodiscard]] static Clock::time_point after(Clock::time_point now, std::chrono::nanoseconds wait);
 
  private:
-  void note_ending(bool failed);
-
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t next_ticket_ = 1;
   std::map<std::uint64_t, std::optional<Answer>> tickets_;  // open ones
   std::optional<Clock::time_point> ending_since_;           // the source ended, or a stage failed
-  bool failed_ = false;
   std::optional<CaptureEnd> end_;
 };
 

@@ -1,8 +1,6 @@
 // CaptureGraph: the actors of one capture, and the doorbells that connect them to the queues.
 #pragma once
 
-#include <cstdint>
-
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 
@@ -13,7 +11,7 @@ namespace memtrack::actors {
 
 /// An actor system of its own a capture (under a millisecond to start), so that its end is the end of every thread.
 ///
-/// Ownership: `shared` must outlive it. Threads: the creator's; start() and the senders from any one thread at a time.
+/// Ownership: `shared` must outlive it. Threads: the creator's makes and destroys it; any may send to the team.
 /// Destruction ends the actors and waits for their threads, for ever where a stage is stuck. Throws std::system_error
 /// where threads can't be made.
 class CaptureGraph {
@@ -23,7 +21,7 @@ class CaptureGraph {
   CaptureGraph& operator=(const CaptureGraph&) = delete;
   ~CaptureGraph();
 
-  [[nodiscard]] const caf::actor& supervisor() const { return team_.supervisor; }
+  [[nodiscard]] const Team& team() const { return team_; }
 
  private:
   struct Config : caf::actor_system_config {

@@ -1,6 +1,6 @@
 #include "actors/capture_pipeline.h"
 
-#include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -16,14 +16,10 @@ namespace {
 
 using Clock = CaptureBoard::Clock;
 
-Error usage_error(std::string message) {
-  return Error{.code = ErrorCode::kInvalidArgument, .message = std::move(message)};
-}
-
 }  // namespace
 
 struct CapturePipeline::State {
-  explicit State(std::unique_ptr<CaptureShared> capture) : shared(std::move(capture)), graph(*shared) {}
+  explicit State(std::unique_ptr<CaptureShared> capture) : shared(std::move(capture)) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State();
@@ -33,16 +29,15 @@ struct CapturePipeline::State {
   }
   template <class... Parts>
   void tell_supervisor(Parts... parts) {
-    caf::anon_send(graph.supervisor(), std::move(parts)...);
+    caf::anon_send(graph->team().supervisor, std::move(parts)...);
   }
   [[nodiscard]] Result<void> check_started() const;
   [[nodiscard]] Result<CaptureSummary> summary(const std::optional<CaptureEnd>& end,
                                                std::string_view what = "the capture") const;
-  void remove_unused_part() const;
 
   const std::unique_ptr<CaptureShared> shared;  // outlives the graph
-  CaptureGraph graph;
-  bool begun = false;  // started, or shut down before that
+  std::optional<CaptureGraph> graph;            // there from create() on
+  bool begun = false;                           // started, or shut down before that
 };
 
 CapturePipeline::State::~State() {
@@ -52,18 +47,11 @@ CapturePipeline::State::~State() {
     while (!shared->board.await_end(Clock::now() + std::chrono::hours(1))) {
     }
   }
-  if (!begun) remove_unused_part();
-}
-
-/// A capture that never began leaves no file.
-void CapturePipeline::State::remove_unused_part() const {
-  const std::string name = pipeline::artifact_name(shared->source->root_pid()) + ".part";
-  std::error_code ignored;
-  std::filesystem::remove(std::filesystem::path(shared->options.write.directory) / name, ignored);
+  if (!begun) shared->writer.discard();  // a capture that never began leaves no file
 }
 
 Result<void> CapturePipeline::State::check_started() const {
-  if (!begun) return std::unexpected(usage_error("the capture has not been started"));
+  if (!begun) return std::unexpected(invalid_argument("the capture has not been started"));
   return {};
 }
 
@@ -72,10 +60,12 @@ Result<CaptureSummary> CapturePipeline::State::summary(const std::optional<Captu
   if (!end) return std::unexpected(shared->stuck_error(what));
   if (end->error) return std::unexpected(*end->error);
   // Every stage has stopped, so the source is this thread's now.
-  return CaptureSummary{.counters = shared->counters.snapshot(),
-                        .path = end->path,
-                        .target = shared->source->target_exit(),
-                        .notes = shared->source->notes()};
+  CaptureSummary summary{.counters = shared->counters.snapshot(),
+                         .path = end->written.path,
+                         .target = shared->source->target_exit(),
+                         .notes = shared->source->notes()};
+  if (!end->written.note.empty()) summary.notes.push_back(end->written.note);
+  return summary;
 }
 
 CapturePipeline::CapturePipeline(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -86,15 +76,18 @@ Result<std::unique_ptr<CapturePipeline>> CapturePipeline::create(std::unique_ptr
                                                                  StageHook hook) {
   auto shared = CaptureShared::create(std::move(source), options, std::move(hook));
   if (!shared) return std::unexpected(std::move(shared.error()));
+  CaptureShared& capture = **shared;
+  auto state = std::make_unique<State>(std::move(*shared));
   try {
-    return std::unique_ptr<CapturePipeline>(new CapturePipeline(std::make_unique<State>(std::move(*shared))));
+    state->graph.emplace(capture);
   } catch (const std::system_error& error) {
     return std::unexpected(io_error("can't make the threads of the capture", {}, error.code().value()));
   }
+  return std::unique_ptr<CapturePipeline>(new CapturePipeline(std::move(state)));
 }
 
 Result<void> CapturePipeline::start() {
-  if (state_->begun) return std::unexpected(usage_error("the capture has already been started"));
+  if (state_->begun) return std::unexpected(invalid_argument("the capture has already been started"));
   if (auto started = state_->shared->source->start(); !started) return started;
   state_->begun = true;
   state_->tell_supervisor(start_atom::value);

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "codec/error.h"
-#include "pipeline/artifact_writer.h"
 #include "pipeline/capture_options.h"
 #include "pipeline/counters.h"
 #include "pipeline/event_source.h"

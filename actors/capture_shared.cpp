@@ -1,7 +1,6 @@
 #include "actors/capture_shared.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -14,28 +13,25 @@ using pipeline::CaptureOptions;
 constexpr std::uint32_t kMaxBatchEvents = 1u << 20;
 constexpr std::uint32_t kMaxWorkers = 64;
 
-Error invalid(std::string message) {
-  return Error{.code = ErrorCode::kInvalidArgument, .message = std::move(message)};
-}
-
 Result<void> check(const CaptureOptions& options) {
   if (options.batch.events < 1 || options.batch.events > kMaxBatchEvents) {
-    return std::unexpected(invalid("a batch must have 1 to 1048576 events"));
+    return std::unexpected(invalid_argument("a batch must have 1 to 1048576 events"));
   }
-  if (options.batch.bytes < 1) return std::unexpected(invalid("a batch must be allowed 1 byte at least"));
+  if (options.batch.bytes < 1) return std::unexpected(invalid_argument("a batch must be allowed 1 byte at least"));
   if (options.queue.items < 1 || options.queue.items > pipeline::QueueCredits::kMaxItems) {
-    return std::unexpected(invalid("a queue must have room for 1 to 8388607 items"));
+    return std::unexpected(invalid_argument("a queue must have room for 1 to 8388607 items"));
   }
   if (options.queue.bytes < 1 || options.queue.bytes > pipeline::QueueCredits::kMaxBytes) {
-    return std::unexpected(invalid("a queue must have room for 1 to 1099511627775 bytes"));
+    return std::unexpected(invalid_argument("a queue must have room for 1 to 1099511627775 bytes"));
   }
   if (options.compress.workers < 1 || options.compress.workers > kMaxWorkers) {
-    return std::unexpected(invalid("there must be 1 to 64 compressors"));
+    return std::unexpected(invalid_argument("there must be 1 to 64 compressors"));
   }
-  if (options.poll_interval.count() <= 0) return std::unexpected(invalid("the poll interval must be over 0"));
+  if (options.poll_interval.count() <= 0) return std::unexpected(invalid_argument("the poll interval must be over 0"));
   if (options.batch.flush_interval.count() < 0)
-    return std::unexpected(invalid("the flush interval must not be below 0"));
-  if (options.shutdown_deadline.count() <= 0) return std::unexpected(invalid("the shutdown deadline must be over 0"));
+    return std::unexpected(invalid_argument("the flush interval must not be below 0"));
+  if (options.shutdown_deadline.count() <= 0)
+    return std::unexpected(invalid_argument("the shutdown deadline must be over 0"));
   return {};
 }
 
@@ -114,6 +110,20 @@ Result<std::unique_ptr<CaptureShared>> CaptureShared::create(std::unique_ptr<pip
   return shared;
 }
 
+void CaptureShared::stop_source() {
+  std::string what;
+  try {
+    source->request_stop();
+    return;
+  } catch (const std::exception& exception) {
+    what = exception.what();
+  } catch (...) {
+    what = "an exception of unknown type";
+  }
+  fail(StageId::kPoller,
+       {.code = ErrorCode::kStageFailed, .message = "the source could not be asked to stop: " + what});
+}
+
 void CaptureShared::fail(StageId stage, Error error) {
   first_error.set(std::move(error));
   // After the error: a stage that stops because of it finds it there.
@@ -121,7 +131,7 @@ void CaptureShared::fail(StageId stage, Error error) {
   int last = last_failed_.load(std::memory_order_seq_cst);
   while (last < failed && !last_failed_.compare_exchange_weak(last, failed, std::memory_order_seq_cst)) {
   }
-  board.note_failure();
+  board.note_ending();
 }
 
 std::size_t CaptureShared::watch_index(StageId stage, std::uint32_t worker) {

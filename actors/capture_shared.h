@@ -55,6 +55,8 @@ struct CaptureShared {
   /// A stage's failure. The first one is what the capture ends with; what is upstream of a failed stage stops. The
   /// supervisor must hear of it too (message `failed`). Any thread.
   void fail(StageId stage, Error error);
+  /// Asks the source for its end; what that throws is the poller's failure. Any thread.
+  void stop_source();
   /// True where this stage has to stop without looking at its input: it, or a stage downstream of it, has failed. Where
   /// only an upstream stage has failed, a stage goes on until its input is drained, so that what was recorded before
   /// the failure reaches the disk. Any thread.

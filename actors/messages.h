@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/atom.hpp>

@@ -30,7 +30,7 @@ caf::behavior PollerActor::make_behavior() {
 
 /// Once started, the polls go on to the source's end; else there is nothing to poll.
 void PollerActor::shut_down() {
-  shared_.source->request_stop();
+  shared_.stop_source();
   if (started_) return;
   started_ = ended_ = true;
   wake();
@@ -48,12 +48,12 @@ Result<StageActor::Next> PollerActor::poll() {
   if (!step || step->ended) ended_ = true;
   publish_losses();
   if (!step) return std::unexpected(std::move(step.error()));
+  if (step->chunk) shared_.counters.add_chunk(step->chunk->events->size());
   if (step->chunk && !discards_) {
     chunk_ = std::move(step->chunk);
     shared_.call_hook(StageId::kPoller, 0, chunk_->seq);
-    shared_.counters.add_chunk(chunk_->events->size());
   }
-  if (ended_) shared_.board.note_source_ended();
+  if (ended_) shared_.board.note_ending();
   if (step->drain_reached || ended_) pass_drains();
   return Next::kAgain;
 }
@@ -72,7 +72,7 @@ StageActor::Next PollerActor::push() {
       // waits for room that will never come.
       chunk_.reset();
       discards_ = true;
-      shared_.source->request_stop();
+      shared_.stop_source();
       return Next::kAgain;
   }
   std::unreachable();

@@ -22,7 +22,7 @@ caf::behavior Supervisor::make_behavior() {
         watch_stages();
         send(team_.poller, shutdown_atom::value);
       },
-      [this](shutdown_atom, const pipeline::ArtifactWriter::Totals& totals) { path_ = totals.path; },
+      [this](shutdown_atom, const pipeline::ArtifactWriter::Totals& totals) { written_ = totals; },
       [this](drain_atom, std::uint64_t ticket) { ask_poller(drain_atom::value, ticket); },
       [this](enable_atom, std::uint64_t ticket) { ask_poller(enable_atom::value, ticket); },
       [this](disable_atom, std::uint64_t ticket) { ask_poller(disable_atom::value, ticket); },
@@ -57,12 +57,12 @@ void Supervisor::close_queues_into(StageId failed) {
   if (failed >= StageId::kCompressor) shared_.batches.queue.close();
   if (failed >= StageId::kWriter) shared_.frames.queue.close();
   shared_.window_bell.ring();
-  shared_.source->request_stop();
+  shared_.stop_source();
 }
 
 void Supervisor::note_stage_down() {
   if (--stages_running_ > 0) return;
-  CaptureEnd end{.path = path_};
+  CaptureEnd end{.written = written_};
   if (const Error* error = shared_.first_error.get()) end.error = *error;
   shared_.board.finish(std::move(end));
 }

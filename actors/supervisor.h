@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include <caf/behavior.hpp>
 
@@ -34,7 +33,7 @@ class Supervisor final : public OrderedMailbox {
   const Team& team_;
   bool watches_ = false;
   std::size_t stages_running_ = 0;
-  std::string path_;  // of the complete artifact
+  pipeline::ArtifactWriter::Totals written_;
 };
 
 }  // namespace memtrack::actors

@@ -43,9 +43,14 @@ Result<StageActor::Next> WriterActor::write(pipeline::Frame frame) {
   return Next::kAgain;
 }
 
-/// After a failure the file stays a `.part` with the frames that came.
+/// After another stage's failure the file stays a `.part` with everything that came.
 Result<StageActor::Next> WriterActor::finish() {
-  if (shared_.first_error.get() != nullptr) return Next::kStop;
+  if (shared_.first_error.get() != nullptr) {
+    auto salvaged = shared_.writer.salvage();
+    shared_.counters.publish_written(shared_.writer.totals());
+    if (!salvaged) return std::unexpected(std::move(salvaged.error()));
+    return Next::kStop;
+  }
   auto totals = shared_.writer.finish(shared_.counters.losses());
   if (!totals) return std::unexpected(std::move(totals.error()));
   shared_.counters.publish_written(*totals);

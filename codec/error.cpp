@@ -56,6 +56,10 @@ std::string_view to_string(ErrorCode code) {
   return "unknown";
 }
 
+Error invalid_argument(std::string message) {
+  return Error{.code = ErrorCode::kInvalidArgument, .message = std::move(message)};
+}
+
 Error io_error(std::string message, std::string path, int system_errno) {
   return Error{
       .code = ErrorCode::kIo, .message = std::move(message), .path = std::move(path), .system_errno = system_errno};

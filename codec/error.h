@@ -46,6 +46,9 @@ using Result = std::expected<T, Error>;
 /// The code's stable name, e.g. "corrupt_frame".
 [[nodiscard]] std::string_view to_string(ErrorCode code);
 
+/// Builds an error of the caller's.
+[[nodiscard]] Error invalid_argument(std::string message);
+
 /// Builds an `io` error from errno, which the caller passes so that nothing in between can change it.
 [[nodiscard]] Error io_error(std::string message, std::string path, int system_errno);
 

@@ -7,6 +7,7 @@
 #include <zstd.h>
 
 #include "codec/index_layout.h"
+#include "codec/limits.h"
 
 namespace memtrack {
 namespace {
@@ -37,6 +38,8 @@ bool decodes(std::span<const std::byte> frame) {
 
 bool is_frame(std::span<const std::byte> bytes) {
   const FrameWalk walk = walk_frame(bytes);
+  // No reader of ours would open it, and the trial must not cost what the file asks for.
+  if (walk.window_bytes > DecodeLimits{}.window_bytes) return false;
   if (walk.shape == FrameWalk::Shape::kWhole) return decodes(bytes.first(walk.size));
   const bool has_blocks = walk.shape == FrameWalk::Shape::kCut && walk.has_header &&
                           walk.whole_blocks_end > read_frame_header(bytes).whole_blocks_end;

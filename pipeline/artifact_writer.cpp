@@ -31,7 +31,8 @@ struct ArtifactWriter::State {
         file(std::move(output)),
         encoder(std::move(frames)),
         suffix(write_options.directory.empty() ? "." : write_options.directory),
-        modules(std::move(module_spill)) {}
+        modules(std::move(module_spill)),
+        indexed(write_options.index) {}
 
   WriteOptions options;
   OutputFile file;
@@ -40,6 +41,7 @@ struct ArtifactWriter::State {
   SpillFile suffix;     // Mapping events for the end of the file, not compressed
   ModuleSpill modules;  // of the index
   Digest digest;        // its frames stay empty without an index
+  bool indexed;         // an index is wanted, and not given up
   Totals totals;
   std::optional<Error> failure;  // ends it
 
@@ -48,6 +50,8 @@ struct ArtifactWriter::State {
   Result<void> write_data(std::span<const std::byte> bytes, std::uint64_t decompressed_bytes,
                           const FrameSummary& summary);
   Result<void> encode_and_write(std::span<const std::byte> content, const FrameSummary& summary);
+  void note_frame(const IndexedFrame& frame);
+  void give_up_index();
   Result<void> write_suffix();
   Result<void> write_index(const LossCounters& losses);
   Result<void> complete(const LossCounters& losses);
@@ -79,7 +83,7 @@ Result<void> ArtifactWriter::State::write_frame(const Frame& frame) {
       return written;
     }
   }
-  if (options.index && frame.modules) {
+  if (indexed && frame.modules) {
     if (auto kept_aside = modules.append(frame.modules->bytes()); !kept_aside) return kept_aside;
   }
   return frame.suffix ? suffix.append(frame.suffix->bytes()) : Result<void>{};
@@ -89,12 +93,10 @@ Result<void> ArtifactWriter::State::write_data(std::span<const std::byte> bytes,
                                                const FrameSummary& summary) {
   const std::uint64_t offset = file.size();
   if (auto written = file.write(bytes); !written) return written;
-  if (options.index) {
-    digest.frames.push_back({.offset = offset,
-                             .compressed_bytes = bytes.size(),
-                             .decompressed_bytes = decompressed_bytes,
-                             .summary = summary});
-  }
+  note_frame({.offset = offset,
+              .compressed_bytes = bytes.size(),
+              .decompressed_bytes = decompressed_bytes,
+              .summary = summary});
   totals.events += summary.event_count;
   totals.frames += 1;
   totals.raw_bytes += decompressed_bytes;
@@ -106,6 +108,22 @@ Result<void> ArtifactWriter::State::encode_and_write(std::span<const std::byte> 
   ByteBuffer frame;
   if (auto encoded = encoder.encode(content, frame); !encoded) return encoded;
   return write_data(frame.bytes(), content.size(), summary);
+}
+
+void ArtifactWriter::State::note_frame(const IndexedFrame& frame) {
+  if (!indexed) return;
+  if (digest.frames.size() == options.index_frames) return give_up_index();
+  digest.frames.push_back(frame);
+}
+
+/// The artifact is whole without it.
+void ArtifactWriter::State::give_up_index() {
+  indexed = false;
+  digest = {};
+  modules.drop();
+  totals.note =
+      "the artifact has too many frames for an index, so it has none: losses are told only here, and readers "
+      "take longer; larger batch.events or batch.flush_interval make fewer frames";
 }
 
 /// The Mapping events that were taken out of the frames, in frames of their own.
@@ -127,7 +145,7 @@ Result<void> ArtifactWriter::State::write_suffix() {
     if (piece->bytes == 0) continue;
     const auto events = content.bytes().first(piece->bytes);
     if (auto written = encode_and_write(events, piece->summary); !written) return written;
-    if (options.index) {
+    if (indexed) {
       if (auto kept_aside = modules.append(events); !kept_aside) return kept_aside;
     }
     content.consume(piece->bytes);
@@ -146,8 +164,10 @@ Result<void> ArtifactWriter::State::write_index(const LossCounters& losses) {
   auto encoded = encode_digest_head(digest, head);
   if (encoded) encoded = encode_digest_tail(digest, tail);
   if (encoded) encoded = encode_seek_table(digest, head.size() + digest.modules_bytes + tail.size(), seek_table);
-  // Too large for an index: the artifact is whole without it.
-  if (!encoded && encoded.error().code == ErrorCode::kLimitExceeded) return {};
+  if (!encoded && encoded.error().code == ErrorCode::kLimitExceeded) {
+    give_up_index();
+    return {};
+  }
   if (!encoded) return encoded;
   if (auto written = file.write(head.bytes()); !written) return written;
   if (auto written = modules.copy_to(file); !written) return written;
@@ -165,7 +185,7 @@ Result<void> ArtifactWriter::State::complete(const LossCounters& losses) {
   if (totals.frames == 0) {
     if (auto written = encode_and_write({}, {}); !written) return written;
   }
-  if (options.index) {
+  if (indexed) {
     if (auto written = write_index(losses); !written) return written;
   }
   totals.file_bytes = file.size();
@@ -186,7 +206,7 @@ Result<ArtifactWriter> ArtifactWriter::create(const WriteOptions& options, const
   if (!encoder) return std::unexpected(std::move(encoder.error()));
   auto module_encoder = FrameEncoder::create(compress.level, compress.checksum);
   if (!module_encoder) return std::unexpected(std::move(module_encoder.error()));
-  auto file = OutputFile::create(options.directory, artifact_name(root_pid));
+  auto file = OutputFile::create(options.directory, artifact_name(root_pid), options.input);
   if (!file) return std::unexpected(std::move(file.error()));
   ModuleSpill modules(options.directory.empty() ? "." : options.directory, options.index_modules_bytes,
                       std::move(*module_encoder));
@@ -215,6 +235,17 @@ Result<ArtifactWriter::Totals> ArtifactWriter::finish(const LossCounters& losses
   }
   state_->failure = Error{.code = ErrorCode::kClosed, .message = "the artifact is already complete"};
   return state_->totals;
+}
+
+Result<void> ArtifactWriter::salvage() {
+  if (state_->failure) return std::unexpected(*state_->failure);
+  auto written = state_->kept(state_->write_suffix());
+  if (written) state_->failure = Error{.code = ErrorCode::kClosed, .message = "the artifact was given up"};
+  return written;
+}
+
+void ArtifactWriter::discard() {
+  state_->file.discard();
 }
 
 ArtifactWriter::Totals ArtifactWriter::totals() const {

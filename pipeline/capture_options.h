@@ -34,6 +34,8 @@ struct WriteOptions {
   MappingPlacement mappings = MappingPlacement::kInline;
   bool sync = false;                              ///< fsync at drain and at the end
   std::uint64_t index_modules_bytes = 64u << 20;  ///< cap of the index's module section, before compression
+  std::uint32_t index_frames = 1u << 20;          ///< cap of its frames (72 bytes each in memory); over it no index
+  std::string input = {};                         ///< a file that is being read and must not be replaced, or empty
 };
 
 struct CaptureOptions {

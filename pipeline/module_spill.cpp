@@ -38,9 +38,7 @@ ModuleSpill::ModuleSpill(std::string directory, std::uint64_t most_bytes, FrameE
 Result<void> ModuleSpill::append(std::span<const std::byte> events) {
   if (!present_ || events.empty()) return {};
   if (events.size() > bytes_left_) {
-    present_ = false;
-    spill_ = SpillFile({});
-    content_ = {};
+    drop();
     return {};
   }
   bytes_left_ -= events.size();
@@ -50,6 +48,12 @@ Result<void> ModuleSpill::append(std::span<const std::byte> events) {
   if (events.size() > kContentBytes) return append_large(events);
   content_.append(events);
   return {};
+}
+
+void ModuleSpill::drop() {
+  present_ = false;
+  spill_ = SpillFile({});
+  content_ = {};
 }
 
 Result<void> ModuleSpill::append_large(std::span<const std::byte> events) {

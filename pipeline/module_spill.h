@@ -35,6 +35,8 @@ class ModuleSpill {
 
   /// `events`: whole encoded events.
   [[nodiscard]] Result<void> append(std::span<const std::byte> events);
+  /// From now on nothing is present.
+  void drop();
   /// After the last append().
   [[nodiscard]] Result<void> flush();
   [[nodiscard]] bool present() const { return present_; }

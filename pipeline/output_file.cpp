@@ -67,8 +67,29 @@ int write_all(int fd, std::span<const std::byte> bytes) {
   return 0;
 }
 
+template <class Call>
+int over_signals(Call&& call) {
+  int result = call();
+  while (result != 0 && errno == EINTR) result = call();
+  return result;
+}
+
+/// Of the folder, so that a name in it is on disk. Not every file system can; then the name is as safe as it gets.
+int sync_folder(int folder) {
+  const int result = over_signals([folder] { return ::fsync(folder); });
+  return result != 0 && (errno == EINVAL || errno == EOPNOTSUPP) ? 0 : result;
+}
+
 std::string joined(const std::string& directory, const std::string& name) {
   return directory.ends_with('/') ? directory + name : directory + "/" + name;
+}
+
+/// Whether the name in the folder leads to the file at `path`.
+bool leads_to(int folder, const std::string& name, const std::string& path) {
+  struct stat named = {};
+  struct stat other = {};
+  return ::fstatat(folder, name.c_str(), &named, 0) == 0 && ::stat(path.c_str(), &other) == 0 &&
+         named.st_dev == other.st_dev && named.st_ino == other.st_ino;
 }
 
 }  // namespace
@@ -77,11 +98,16 @@ FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Result<OutputFile> OutputFile::create(const std::string& directory, const std::string& name) {
+Result<OutputFile> OutputFile::create(const std::string& directory, const std::string& name, const std::string& input) {
   const std::string folder_path = directory.empty() ? "." : directory;
   FileDescriptor folder(::open(folder_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder) return std::unexpected(cannot_open_folder(folder_path, errno));
   const std::string part = name + ".part";
+  if (!input.empty() && (leads_to(folder.get(), name, input) || leads_to(folder.get(), part, input))) {
+    Error error = invalid_argument("is the input and would be replaced by the output; choose another output folder");
+    error.path = input;
+    return std::unexpected(std::move(error));
+  }
   FileDescriptor file(::openat(folder.get(), part.c_str(), kCreateFlags, kOwnerOnly));
   if (!file && errno == EEXIST) {
     // What an earlier capture left, or a link that somebody planted: the name is removed, what it points to is not.
@@ -115,7 +141,13 @@ Result<void> OutputFile::write(std::span<const std::byte> bytes) {
 }
 
 Result<void> OutputFile::sync() {
-  if (::fdatasync(file_.get()) != 0) return std::unexpected(cannot_write(path_of(part_name()), errno));
+  if (over_signals([this] { return ::fdatasync(file_.get()); }) != 0) {
+    return std::unexpected(cannot_write(path_of(part_name()), errno));
+  }
+  if (!name_synced_ && sync_folder(directory_.get()) != 0) {
+    return std::unexpected(cannot_write(directory_path_, errno));
+  }
+  name_synced_ = true;
   return {};
 }
 
@@ -137,12 +169,17 @@ Result<void> OutputFile::check_still_ours() const {
 
 Result<std::string> OutputFile::commit(bool durable) {
   if (auto ours = check_still_ours(); !ours) return std::unexpected(std::move(ours.error()));
-  if (durable && ::fsync(file_.get()) != 0) return std::unexpected(cannot_write(path_of(part_name()), errno));
+  if (durable && over_signals([this] { return ::fsync(file_.get()); }) != 0)
+    return std::unexpected(cannot_write(path_of(part_name()), errno));
   if (::renameat(directory_.get(), part_name().c_str(), directory_.get(), name_.c_str()) != 0) {
     return std::unexpected(io_error("can't be given its final name", path_of(part_name()), errno));
   }
-  if (durable && ::fsync(directory_.get()) != 0) return std::unexpected(cannot_write(directory_path_, errno));
+  if (durable && sync_folder(directory_.get()) != 0) return std::unexpected(cannot_write(directory_path_, errno));
   return path_of(name_);
+}
+
+void OutputFile::discard() {
+  if (check_still_ours()) (void)::unlinkat(directory_.get(), part_name().c_str(), 0);
 }
 
 Result<void> SpillFile::create() {

@@ -34,16 +34,22 @@ class FileDescriptor {
 /// Writes `<directory>/<name>.part` and renames it to `<name>`.
 ///
 /// Promises: the file is new, mode 0600, never reached through a symlink; an old `.part` of that name is replaced, an
-/// old `<name>` only by commit(). After a failed write the file is cut back to what was written before it.
+/// old `<name>` only by commit(); neither where it is the file `input`, which somebody reads (kInvalidArgument then).
+/// After a failed write the file is cut back to what was written before it.
 /// Errors: kIo with path and errno, in words that say what to do. Threads: one at a time; blocks on disk.
 class OutputFile {
  public:
-  [[nodiscard]] static Result<OutputFile> create(const std::string& directory, const std::string& name);
+  [[nodiscard]] static Result<OutputFile> create(const std::string& directory, const std::string& name,
+                                                 const std::string& input = {});
 
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
+  /// What is written, and the name of the `.part`, are on disk when it returns.
   [[nodiscard]] Result<void> sync();
   /// Gives the file its name; with `durable` the name is on disk too when it returns. Gives the path.
   [[nodiscard]] Result<std::string> commit(bool durable);
+
+  /// Removes the `.part`, unless the name is somebody else's by now.
+  void discard();
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
@@ -62,9 +68,13 @@ class OutputFile {
   std::string directory_path_;
   std::string name_;
   std::uint64_t size_ = 0;
+  bool name_synced_ = false;
 };
 
 /// Temporary bytes in a directory, in a file that is unlinked from the beginning; made at the first append().
+///
+/// Errors: kIo; after a failed append() the file may hold part of it, and is of no more use. Threads: one at a time;
+/// blocks on disk.
 class SpillFile {
  public:
   explicit SpillFile(std::string directory) : directory_(std::move(directory)) {}

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "codec/artifact_cursor.h"
+#include "codec/index.h"
 #include "pipeline/batch.h"
 #include "pipeline/event_mix.h"
 #include "pipeline/mapped_file.h"
@@ -31,11 +32,12 @@ class ReplaySource final : public EventSource {
     enabled_ = enabled;
     return {};
   }
-  [[nodiscard]] LossCounters losses() const override { return {}; }
+  [[nodiscard]] LossCounters losses() const override { return losses_; }
   [[nodiscard]] std::optional<TargetExit> target_exit() const override { return std::nullopt; }
   [[nodiscard]] std::vector<std::string> notes() const override;
 
  private:
+  void read_losses();
   void read_step();
   Result<void> move_on(EventBatch& out, std::size_t full);
 
@@ -45,6 +47,8 @@ class ReplaySource final : public EventSource {
   EventBatch step_{kStepEvents};          // read, not yet given
   std::size_t given_ = 0;                 // of step_
   std::int32_t root_pid_ = kPidOfEmptyArtifact;
+  LossCounters losses_ = {};  // of the capture that made the artifact
+  std::uint64_t other_losses_ = 0;
   std::optional<Error> failure_;  // told once step_ is given
   bool at_end_ = false;
   bool draining_ = false;
@@ -56,11 +60,20 @@ Result<void> ReplaySource::open() {
   auto file = MappedFile::open(path_);
   if (!file) return std::unexpected(std::move(file.error()));
   file_.emplace(std::move(*file));
+  read_losses();
   cursor_.emplace(file_->bytes());
   read_step();
   if (step_.empty() && failure_) return std::unexpected(*failure_);
   if (!step_.empty()) root_pid_ = step_[0].pid;
   return {};
+}
+
+/// What the input lacks, the copy lacks. Without an index nobody knows.
+void ReplaySource::read_losses() {
+  const auto index = parse_index(file_->bytes());
+  if (!index || !*index) return;
+  losses_ = (*index)->digest.losses;
+  for (const OtherLoss& other : (*index)->digest.other_losses) other_losses_ += other.count;
 }
 
 /// Reads the next events into step_, all of which have been given. Those before a damage are given before it is told.
@@ -113,6 +126,14 @@ std::vector<std::string> ReplaySource::notes() const {
   }
   if (const std::uint64_t unknown = cursor_->counters().unknown_kinds; unknown > 0) {
     notes.push_back(path_ + " holds " + std::to_string(unknown) + " events of kinds unknown here; they were left out");
+  }
+  if (const std::uint64_t unknown = cursor_->counters().unknown_keys; unknown > 0) {
+    notes.push_back(path_ + " holds " + std::to_string(unknown) + " keys unknown here; they were left out");
+  }
+  if (losses_.total() > 0) notes.push_back(path_ + " says that these losses happened when it was recorded");
+  if (other_losses_ > 0) {
+    notes.push_back(path_ + " tells of " + std::to_string(other_losses_) +
+                    " more lost events, for causes unknown here");
   }
   return notes;
 }

@@ -50,7 +50,9 @@ class CaptureRun {
     Result<std::unique_ptr<pipeline::EventSource>> source = make_source(config_);
     if (!source) return std::unexpected(source.error());
     const pipeline::EventSource& opened_source = **source;
-    auto pipeline = actors::CapturePipeline::create(*std::move(source), config_.capture);
+    pipeline::CaptureOptions options = config_.capture;
+    if (config_.source == SourceKind::kReplay) options.write.input = config_.replay_file;
+    auto pipeline = actors::CapturePipeline::create(*std::move(source), options);
     if (!pipeline) return std::unexpected(pipeline.error());
     pipeline_ = *std::move(pipeline);
     // Nothing of the pipeline runs yet, so its source may be asked from here.
@@ -107,7 +109,8 @@ class CaptureRun {
   // The capture is lost, but the target is not: it runs on to its own end.
   int abandon(const Error& error) {
     const bool runs_on = target_ && !target_->ended();
-    say_error(to_string(error) + (runs_on ? "; the target runs on, untracked" : ""));
+    say_error(to_string(error) + "; " + salvage_text(pipeline_->stats()) +
+              (runs_on ? "; the target runs on, untracked" : ""));
     if (error.code == ErrorCode::kStageStuck) std::_Exit(kExitTrackerFailed);
     wait_for_target();
     return capture_failure_exit_code(error.code);

@@ -34,11 +34,13 @@ std::string loss_text(const LossCounters& losses) {
 
 std::string loss_advice(const LossCounters& losses, const Config& config) {
   std::vector<std::string> steps;
-  if (losses[LossCause::kRingFull] > 0) {
+  if (config.source == SourceKind::kReplay) {
+    steps.push_back("replay an artifact that was recorded without losses");
+  } else if (losses[LossCause::kRingFull] > 0) {
     steps.push_back(fmt::format("use source.on_full = \"block\", or a larger source.preload.ring_size (now {})",
                                 exact_size(static_cast<std::int64_t>(config.preload.ring_bytes))));
   }
-  if (losses[LossCause::kNoRing] > 0) {
+  if (config.source != SourceKind::kReplay && losses[LossCause::kNoRing] > 0) {
     steps.push_back(fmt::format(
         "give more threads a ring with a larger source.preload.segment_size (now {}) or a smaller ring_size",
         exact_size(static_cast<std::int64_t>(config.preload.segment_bytes))));
@@ -46,6 +48,11 @@ std::string loss_advice(const LossCounters& losses, const Config& config) {
   if (!config.allow_loss) steps.push_back("accept losses with --allow-loss");
   if (steps.empty()) return "the artifact is incomplete";
   return fmt::format("to avoid this, {}", fmt::join(steps, "; or "));
+}
+
+std::string salvage_text(const pipeline::CaptureCounters& counters) {
+  return fmt::format("{} of {} are in the .part file", human_count(counters.events_written),
+                     human_count(counters.events_polled, "event"));
 }
 
 std::string target_text(const pipeline::TargetExit& target) {

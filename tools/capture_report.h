@@ -17,6 +17,9 @@ namespace memtrack::tools {
 /// What to change so that nothing is lost the next time; with the values of this run.
 [[nodiscard]] std::string loss_advice(const LossCounters& losses, const Config& config);
 
+/// "123 of 200 events are in the .part file": what a failed capture has kept of what came to it.
+[[nodiscard]] std::string salvage_text(const pipeline::CaptureCounters& counters);
+
 /// "exited with 3", "was killed by signal 9 (Killed)", "has not ended".
 [[nodiscard]] std::string target_text(const pipeline::TargetExit& target);
 

@@ -1,5 +1,6 @@
 // memtrack-pipeline: records what memory a program tree allocates, and reads such recordings.
 #include <exception>
+#include <fcntl.h>
 #include <string>
 #include <unistd.h>
 #include <utility>
@@ -45,6 +46,15 @@ struct Runner {
   int operator()(const TextCall& call) const { return print(call.text); }
 };
 
+/// Where somebody closed a standard stream, the next file to be opened, an artifact, would take its place. Reading from
+/// the stand-in gives nothing and writing to it fails, as with a closed one; the target finds it closed again.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) != -1) continue;
+    (void)::open("/dev/null", (stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+  }
+}
+
 int run(const std::vector<std::string>& arguments) {
   const auto call = parse_command_line(arguments);
   if (call) return std::visit(Runner{}, *call);
@@ -56,6 +66,7 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace memtrack::tools
 
 int main(int argument_count, char** arguments) {
+  memtrack::tools::occupy_standard_streams();
   try {
     return memtrack::tools::run({arguments + 1, arguments + argument_count});
   } catch (const std::exception& error) {

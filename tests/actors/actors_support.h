@@ -64,6 +64,12 @@ struct Capture {
   [[nodiscard]] std::string artifact() const { return folder / "77.MemtrackArtifact.msgpack"; }
   [[nodiscard]] std::string part() const { return artifact() + ".part"; }
 
+  /// Until the source has been told to stop.
+  void await_stop_request() const {
+    std::unique_lock lock(script->mutex);
+    script->changed.wait(lock, [this] { return script->stop_requested; });
+  }
+
   TemporaryFolder folder;
   pipeline::CaptureOptions options;
   std::shared_ptr<Script> script = std::make_shared<Script>();

@@ -61,22 +61,25 @@ TEST_CASE("B1: every golden file re-recorded through the graph equals its input"
 }
 
 TEST_CASE("B1: frames that compressors finish in reverse order are written by number") {
-  // Batch 0 is held until batches 1 to 3 are compressed, each by another worker.
-  auto left = std::make_shared<std::atomic<int>>(3);
+  // Batch 0 is held until the frames of batches 1 to 3 have come to the writer.
+  auto arrived = std::make_shared<std::vector<std::uint64_t>>();  // by the writer's thread
   auto gate = std::make_shared<Gate>();
   pipeline::CaptureOptions options;
   options.compress.workers = 4;
   options.batch.events = 10;
   Capture capture(options, [=](StageId stage, std::uint32_t, std::uint64_t seq) {
-    if (stage != StageId::kCompressor) return;
-    if (seq == 0) return gate->pass();
-    if (left->fetch_sub(1) == 1) gate->open();
+    if (stage == StageId::kCompressor && seq == 0) gate->pass();
+    if (stage != StageId::kWriter) return;
+    arrived->push_back(seq);
+    if (arrived->size() == 3) gate->open();
   });
   capture.script->feed(40);
   capture.script->end();
   check_ok(capture.pipe->start());
   value_of(capture.pipe->wait());
   check_events(capture.artifact(), 40);
+  REQUIRE(arrived->size() == 4);
+  CHECK(arrived->back() == 0);
 }
 
 }  // namespace memtrack::actors

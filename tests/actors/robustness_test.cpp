@@ -103,12 +103,7 @@ TEST_CASE("B11: a frame that is under way when another compressor fails stays re
   capture.script->feed(100);
   check_ok(capture.pipe->start());
   gate->await_visitor();
-  while (!capture.pipe->wait_for(std::chrono::minutes(2))) {
-  }
-  {
-    std::unique_lock lock(capture.script->mutex);  // the supervisor has seen to the failure, queues included
-    capture.script->changed.wait(lock, [&] { return capture.script->stop_requested; });
-  }
+  capture.await_stop_request();  // the supervisor has seen to the failure, queues included
   gate->open();
   check_fails(capture.pipe->wait(), "compressor failed: injected");
   check_events(capture.part(), 30);
@@ -147,6 +142,64 @@ TEST_CASE("B11: an exception from the source's drain or switch is the capture's 
     check_fails(capture.pipe->wait(), "poller failed");
     CHECK(capture.script->stop_requested);
   }
+}
+
+TEST_CASE("B10: a caller that polls wait_for goes on watching while a failed capture hangs") {
+  auto gate = std::make_shared<Gate>();
+  auto options = batches_of_ten();
+  options.shutdown_deadline = std::chrono::hours(1);
+  Capture capture(options, [=](StageId stage, std::uint32_t, std::uint64_t seq) {
+    if (stage == StageId::kWriter) gate->pass();
+    if (stage == StageId::kCompressor && seq == 1) throw std::runtime_error("injected");
+  });
+  capture.script->feed(25);
+  check_ok(capture.pipe->start());
+  gate->await_visitor();
+  capture.await_stop_request();
+  // wait() would block now, so wait_for() must not send the caller there.
+  CHECK_FALSE(capture.pipe->wait_for(std::chrono::nanoseconds(0)));
+  gate->open();
+  while (!capture.pipe->wait_for(std::chrono::minutes(2))) {
+  }
+  check_fails(capture.pipe->wait(), "compressor failed: injected");
+}
+
+TEST_CASE("B11: a source that can't be asked to stop fails the capture and hangs nobody") {
+  Capture capture(batches_of_ten(), [](StageId stage, std::uint32_t, std::uint64_t) {
+    if (stage == StageId::kWriter) throw std::runtime_error("injected");
+  });
+  capture.script->stop_throws = true;
+  capture.script->feed(10);
+  capture.script->end();
+  check_ok(capture.pipe->start());
+  check_fails(capture.pipe->wait(), "writer failed: injected");
+}
+
+TEST_CASE("B11: with mappings as a suffix, those that came before a failure are in the file") {
+  auto options = batches_of_ten();
+  options.write.mappings = pipeline::MappingPlacement::kSuffix;
+  Capture capture(options, [](StageId stage, std::uint32_t, std::uint64_t seq) {
+    if (stage == StageId::kCompressor && seq == 1) throw std::runtime_error("injected");
+  });
+  capture.script->gives_mappings = true;
+  capture.script->feed(25);
+  check_ok(capture.pipe->start());
+  check_fails(capture.pipe->wait(), "compressor failed: injected");
+  const auto decoded = decode_file(capture.part());
+  CHECK(decoded.events.size() == 10);
+}
+
+TEST_CASE("B11: what comes after a failure is counted as polled and not as written") {
+  auto options = batches_of_ten();
+  Capture capture(options, [](StageId stage, std::uint32_t, std::uint64_t seq) {
+    if (stage == StageId::kWriter && seq == 1) throw std::runtime_error("injected");
+  });
+  capture.script->feed(200);
+  capture.script->end();
+  check_ok(capture.pipe->start());
+  check_fails(capture.pipe->wait(), "writer failed");
+  CHECK(capture.pipe->stats().events_written == 10);
+  CHECK(capture.pipe->stats().events_polled == capture.script->given_now());
 }
 
 TEST_CASE("B11: a hook may throw anything, in any stage") {

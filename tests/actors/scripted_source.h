@@ -26,6 +26,8 @@ struct Script {
   bool poll_fails = false;
   bool drain_throws = false;
   bool switch_throws = false;
+  bool stop_throws = false;
+  bool gives_mappings = false;  // instead of Malloc events
   std::uint64_t given = 0;
   std::uint64_t drain_mark = UINT64_MAX;
   bool stop_requested = false;
@@ -69,7 +71,7 @@ class ScriptedSource : public pipeline::EventSource {
     script_->changed.wait_for(lock, timeout, [this] { return something(); });
     if (script_->poll_fails) return std::unexpected(Error{.code = ErrorCode::kIo, .message = "the source broke"});
     for (; max_events > 0 && (script_->endless || script_->given < script_->available); --max_events) {
-      out.append(scripted_event(script_->given++));
+      give(out, scripted_event(script_->given++));
     }
     const bool all_given = script_->given >= script_->available;
     Poll poll{.drain_reached = script_->given >= script_->drain_mark,
@@ -87,6 +89,7 @@ class ScriptedSource : public pipeline::EventSource {
     const std::scoped_lock lock(script_->mutex);
     script_->stop_requested = true;
     script_->changed.notify_all();
+    if (script_->stop_throws) throw std::runtime_error("no stop");
   }
   Result<void> set_enabled(bool enabled) override {
     const std::scoped_lock lock(script_->mutex);
@@ -99,6 +102,12 @@ class ScriptedSource : public pipeline::EventSource {
   [[nodiscard]] std::vector<std::string> notes() const override { return {"a note"}; }
 
  private:
+  void give(EventBatch& out, Event event) const {
+    if (!script_->gives_mappings) return out.append(event);
+    event.kind = EventKind::kMapping;
+    event.mapping = {};
+    out.append_mapping(event, "/lib/one.so");
+  }
   [[nodiscard]] bool something() const {
     return script_->endless || script_->ended || script_->stop_requested || script_->poll_fails ||
            script_->given < script_->available || script_->given >= script_->drain_mark;

@@ -193,6 +193,15 @@ TEST_CASE("a window over the cap is refused with its size and the cap, without m
   CHECK(decompress(half_gib, {.window_bytes = 512u << 20}).has_value());
 }
 
+TEST_CASE("what looks like a frame over the window's cap is not tried, and shows no damage (A6)") {
+  Bytes cut = frame_of(noise(100'000));
+  cut.resize(cut.size() / 2);
+  for (int i = 0; i < 20; ++i) append(cut, from_hex("28b52ffd 00 88 010000"));  // 128 MiB each
+  const auto frames = split(cut);
+  REQUIRE(frames.size() == 1);
+  CHECK(frames[0].cut);
+}
+
 TEST_CASE("the cap on the window is exact") {
   const Bytes frame = from_hex("28b52ffd 00 69 010000");  // 2^23 + 2^20
   CHECK(!decompress(frame, {.window_bytes = (9u << 20) - 1}).has_value());

@@ -294,6 +294,59 @@ TEST_CASE_FIXTURE(Fixture, "synced artifacts are the same") {
   CHECK(decode_file(totals.path).events.size() == 5000);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a file that is being read is never replaced, under whatever name") {
+  std::ofstream(folder / kName) << "precious";
+  loop.options.write.input = folder / kName;
+  SUBCASE("as the artifact") {}
+  SUBCASE("as the .part") {
+    std::filesystem::rename(folder / kName, loop.options.write.input += ".part");
+  }
+  SUBCASE("through another name") {
+    std::filesystem::create_hard_link(folder / kName, folder / "other");
+    loop.options.write.input = folder / "other";
+  }
+  const auto refused = ArtifactWriter::create(loop.options.write, loop.options.compress, 4242);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ErrorCode::kInvalidArgument);
+  CHECK(std::filesystem::file_size(loop.options.write.input) == 8);
+}
+
+TEST_CASE_FIXTURE(Fixture, "over the cap on its frames the index is left out, and the artifact says so") {
+  loop.options.write.index_frames = 5;
+  const auto five = loop.record(*source(5000));
+  CHECK(five.note.empty());
+  CHECK(index_of(read_file(five.path)).digest.frames.size() == 5);
+  const auto six = loop.record(*source(5001));
+  CHECK(six.note.find("too many frames for an index") != std::string::npos);
+  const auto parsed = parse_index(read_file(six.path));
+  REQUIRE(parsed);
+  CHECK_FALSE(*parsed);
+  CHECK(decode_file(six.path).events.size() == 5001);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a salvaged .part ends with the suffix of what came") {
+  loop.options.write.mappings = MappingPlacement::kSuffix;
+  const EventBatch expected = events_of(*source(3000, SyntheticMix::kUniform), 3000);
+  ArtifactWriter writer = this->writer();
+  auto frames = loop.frames_of(*source(5000, SyntheticMix::kUniform));
+  for (std::size_t i = 0; i < 3; ++i) REQUIRE(writer.add(std::move(frames[i])));
+  REQUIRE(writer.salvage());
+  CHECK_FALSE(writer.finish({}));
+  const Decoded decoded = decode_file(folder / (kName + ".part"));
+  CHECK(decoded.events.size() == expected.size());
+  CHECK(decoded.events[decoded.events.size() - 1].kind == EventKind::kMapping);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a discarded file is gone, but never somebody else's of that name") {
+  this->writer().discard();
+  CHECK(folder.entries() == 0);
+  ArtifactWriter first = this->writer();
+  ArtifactWriter second = this->writer();
+  first.discard();
+  REQUIRE(second.finish({}));
+  CHECK(folder.entries() == 1);
+}
+
 TEST_CASE("the name of an artifact is that of its root process") {
   CHECK(artifact_name(1) == "1.MemtrackArtifact.msgpack");
   CHECK(artifact_name(4'194'304) == "4194304.MemtrackArtifact.msgpack");

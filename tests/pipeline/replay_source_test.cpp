@@ -95,6 +95,20 @@ TEST_CASE("a cut artifact ends a replay normally, with a note") {
   CHECK(source->notes()[0].find("is cut") != std::string::npos);
 }
 
+TEST_CASE("losses of the recording are losses of its replay, with a note") {
+  const TemporaryFolder folder;
+  StageLoop loop;
+  loop.options.write.directory = folder.path();
+  LossCounters losses;
+  losses[LossCause::kRingFull] = 17;
+  const std::string path = loop.record(*make_synthetic_source({.events = 1000}), losses).path;
+  const auto source = make_replay_source(path);
+  REQUIRE(source->open());
+  CHECK(source->losses() == losses);
+  REQUIRE(source->notes().size() == 1);
+  CHECK(source->notes()[0].find("losses") != std::string::npos);
+}
+
 TEST_CASE("damage is an error that names file and frame, after the events before it") {
   const TemporaryFolder folder;
   const std::string path = recorded(folder, {.events = 50'000}, 10'000);
