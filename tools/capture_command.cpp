@@ -98,6 +98,10 @@ class CaptureRun {
   [[nodiscard]] int exit_code(const actors::CaptureSummary& summary) const {
     const int stop = signals_.stop_signal();
     if (stop != 0 && !summary.target && summary.counters.losses.total() == 0) return 128 + stop;
+    if (stop == 0 && !summary.target && config_.source == SourceKind::kPreload) {
+      say_error("the target's exit status is not known, since somebody else has waited for it");
+      return kExitTrackerFailed;
+    }
     return capture_exit_code(summary.target, summary.counters.losses, config_.allow_loss);
   }
 

@@ -1,7 +1,7 @@
 #include "pipeline/process/target.h"
 
 #include <cerrno>
-#include <cstring>
+#include <csignal>
 #include <fcntl.h>
 #include <string_view>
 #include <sys/socket.h>
@@ -59,6 +59,7 @@ struct ChildPlan {
   char* const* environment;
   int channel;
   int tracker_channel;
+  bool ignores_children;  // SIGCHLD was ignored where the tracker was started
 };
 
 /// Runs in the child of a process with threads: nothing but async-signal-safe calls.
@@ -70,11 +71,24 @@ struct ChildPlan {
     count = ::read(plan.channel, &word, 1);
   } while (count < 0 && errno == EINTR);
   if (count != 1) ::_exit(kChildFailed);
+  if (plan.ignores_children) (void)::signal(SIGCHLD, SIG_IGN);
   ::execve(plan.executable, plan.argv, plan.environment);
   if (errno == ENOEXEC) ::execve(kShell, plan.shell_argv, plan.environment);
   const int reason = errno;
   [[maybe_unused]] const ssize_t told = ::write(plan.channel, &reason, sizeof reason);
   ::_exit(kChildFailed);
+}
+
+/// An ignored SIGCHLD is inherited over exec, and then the kernel throws exit statuses away: ends that. True if so.
+bool keep_exit_statuses() {
+  struct sigaction now = {};
+  if (::sigaction(SIGCHLD, nullptr, &now) != 0) return false;
+  const bool ignored = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN;
+  if (!ignored && (now.sa_flags & SA_NOCLDWAIT) == 0) return false;
+  if (ignored) now.sa_handler = SIG_DFL;
+  now.sa_flags &= ~SA_NOCLDWAIT;
+  (void)::sigaction(SIGCHLD, &now, nullptr);
+  return ignored;
 }
 
 }  // namespace
@@ -170,7 +184,8 @@ Result<Target> Target::spawn(const TargetCommand& command) {
                        .shell_argv = shell_pointers.data(),
                        .environment = environment_pointers.data(),
                        .channel = channel[1],
-                       .tracker_channel = channel[0]};
+                       .tracker_channel = channel[0],
+                       .ignores_children = keep_exit_statuses()};
   const pid_t pid = ::fork();
   if (pid == 0) run_child(plan);
   const int fork_errno = errno;

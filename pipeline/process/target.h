@@ -24,6 +24,8 @@ struct TargetCommand {
 /// Destroyed before release(): the waiting child ends without having run anything. Threads: one at a time.
 class Target {
  public:
+  /// An ignored SIGCHLD of this process becomes the default one, since exit statuses would be lost; the target's stays
+  /// ignored.
   [[nodiscard]] static Result<Target> spawn(const TargetCommand& command);
   Target(Target&&) noexcept;
   Target& operator=(Target&&) noexcept;

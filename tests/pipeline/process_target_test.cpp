@@ -68,6 +68,18 @@ TEST_CASE("a target that dies by a signal says by which") {
   CHECK(exit.code == SIGTERM);
 }
 
+TEST_CASE("an ignored SIGCHLD loses no exit status, and the target inherits it (G1)") {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  const TargetExit three = run({.argv = shell("exit 3"), .environment = {}});
+  ::signal(SIGCHLD, SIG_IGN);  // bit 16 of the mask
+  const TargetExit inherited =
+      run({.argv = {"/bin/grep", "-q", "^SigIgn:.*[13579bdf]....$", "/proc/self/status"}, .environment = {}});
+  ::signal(SIGCHLD, before);
+  CHECK_FALSE(three.signaled);
+  CHECK(three.code == 3);
+  CHECK(inherited.code == 0);
+}
+
 TEST_CASE("a target does nothing before its release and ends unrun without one") {
   const test::TemporaryDirectory directory;
   const auto mark = directory.path() / "mark";
