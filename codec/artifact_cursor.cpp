@@ -1,126 +1,54 @@
 #include "codec/artifact_cursor.h"
 
-#include <algorithm>
-#include <string>
 #include <utility>
 
-#include "codec/byte_buffer.h"
-#include "codec/frame_decoder.h"
+#include "codec/frame_cursor.h"
 #include "codec/frame_splitter.h"
 
 namespace memtrack {
-namespace {
-
-// First guess of how much of the next piece completes an event that straddles two pieces.
-constexpr std::size_t kFirstTopUpBytes = 512;
-
-}  // namespace
 
 struct ArtifactCursor::State {
-  State(std::span<const std::byte> bytes, const DecodeOptions& decode_options)
-      : artifact(bytes), options(decode_options), splitter(bytes), decoder(decode_options.limits) {}
+  State(std::span<const std::byte> bytes, const DecodeOptions& options)
+      : artifact(bytes), splitter(bytes), events(options) {}
 
   std::span<const std::byte> artifact;
-  DecodeOptions options;
   FrameSplitter splitter;
-  FrameDecoder decoder;
-  DecodeCounters counters;
+  FrameCursor events;
   FrameRef frame{};
   bool in_frame = false;
   bool ended = false;
   bool truncated = false;
   std::uint64_t frames = 0;
   std::uint64_t finished_bytes = 0;
-  std::uint64_t content_offset = 0;  // in the decompressed frame: of what is decoded next
-  std::span<const std::byte> piece;  // what is left of it
-  ByteBuffer carry;                  // the beginning of an event whose end is in the piece
 
-  Result<bool> next_frame();
-  Result<bool> next_piece();
-  Result<bool> end_of_frame();
-  Result<bool> decode(EventBatch& out);
-  Result<bool> decode_carry(EventBatch& out);
-  Result<bool> settle(const DecodeStep& step);
-  Error malformed(std::string reason) const;
+  Result<void> next_frame();
+  Result<void> next_events(EventBatch& out, std::size_t payload_bytes);
 };
 
-// Each of the following gives false where the artifact (or, in decode, the room in the batch) is at its end.
-
-Result<bool> ArtifactCursor::State::next_frame() {
+Result<void> ArtifactCursor::State::next_frame() {
   auto found = splitter.next();
   if (!found) return std::unexpected(std::move(found.error()));
-  if (!*found) return false;
+  ended = !*found;
+  if (ended) return {};
   frame = **found;
   if (frame.skippable) {
     truncated = truncated || frame.cut;
     finished_bytes = frame.offset + frame.size;
-    return true;
+    return {};
   }
   ++frames;
-  content_offset = 0;
-  if (auto begun = decoder.begin(frame, artifact.subspan(frame.offset, frame.size)); !begun) {
-    return std::unexpected(std::move(begun.error()));
-  }
   in_frame = true;
-  return true;
+  return events.begin(frame, artifact.subspan(frame.offset, frame.size));
 }
 
-Result<bool> ArtifactCursor::State::next_piece() {
-  auto got = decoder.next();
-  if (!got) return std::unexpected(std::move(got.error()));
-  piece = *got;
-  return piece.empty() ? end_of_frame() : true;
-}
-
-Result<bool> ArtifactCursor::State::end_of_frame() {
+Result<void> ArtifactCursor::State::next_events(EventBatch& out, std::size_t payload_bytes) {
+  const auto status = events.next(out, payload_bytes);
+  if (!status) return std::unexpected(status.error());
+  if (*status == FrameCursor::Status::kMore) return {};
   in_frame = false;
   finished_bytes = frame.offset + frame.size;
-  if (decoder.cut()) {
-    truncated = true;
-    carry.clear();
-  }
-  if (!carry.empty()) return std::unexpected(malformed("the frame ends inside an event"));
-  return true;
-}
-
-Error ArtifactCursor::State::malformed(std::string reason) const {
-  return Error{
-      .code = ErrorCode::kMalformedEvent,
-      .message = "malformed event at byte " + std::to_string(content_offset) + " of the frame's content: " + reason,
-      .frame = frame.number,
-      .offset = frame.offset};
-}
-
-Result<bool> ArtifactCursor::State::settle(const DecodeStep& step) {
-  content_offset += step.consumed;
-  if (step.status == DecodeStep::Status::kMalformed) return std::unexpected(malformed(step.reason));
-  return step.status != DecodeStep::Status::kBatchFull;
-}
-
-Result<bool> ArtifactCursor::State::decode(EventBatch& out) {
-  if (!carry.empty()) return decode_carry(out);
-  const DecodeStep step = decode_events(piece, out, counters, options);
-  piece = piece.subspan(step.consumed);
-  if (step.status == DecodeStep::Status::kNeedMore) {
-    carry.append(piece);
-    piece = {};
-  }
-  return settle(step);
-}
-
-// Copies as little of the piece as completes the event; doubling keeps the work linear for an event of any size.
-Result<bool> ArtifactCursor::State::decode_carry(EventBatch& out) {
-  const std::size_t carried = carry.size();
-  const std::size_t taken = std::min(piece.size(), std::max(kFirstTopUpBytes, carried));
-  carry.append(piece.first(taken));
-  const DecodeStep step = decode_events(carry.bytes(), out, counters, options);
-  if (step.consumed > carried) {
-    piece = piece.subspan(step.consumed - carried);
-    carry.clear();
-  } else if (step.status == DecodeStep::Status::kNeedMore) {
-    piece = piece.subspan(taken);
-  }
-  return settle(step);
+  truncated = truncated || events.cut();
+  return {};
 }
 
 ArtifactCursor::ArtifactCursor(std::span<const std::byte> artifact, const DecodeOptions& options)
@@ -133,12 +61,10 @@ Result<ArtifactCursor::Status> ArtifactCursor::next(EventBatch& out, std::size_t
   State& state = *state_;
   while (!state.ended) {
     if (out.room() == 0 || out.payload_bytes() >= payload_bytes) return Status::kMore;
-    auto went_on = !state.piece.empty() ? state.decode(out) : state.in_frame ? state.next_piece() : state.next_frame();
-    if (!went_on) {
-      state.ended = true;
-      return std::unexpected(std::move(went_on.error()));
-    }
-    if (!*went_on && !state.in_frame) state.ended = true;
+    auto went_on = state.in_frame ? state.next_events(out, payload_bytes) : state.next_frame();
+    if (went_on) continue;
+    state.ended = true;
+    return std::unexpected(std::move(went_on.error()));
   }
   return Status::kEnd;
 }
@@ -147,14 +73,14 @@ bool ArtifactCursor::truncated() const {
   return state_->truncated;
 }
 const DecodeCounters& ArtifactCursor::counters() const {
-  return state_->counters;
+  return state_->events.counters();
 }
 std::uint64_t ArtifactCursor::frames() const {
   return state_->frames;
 }
 std::uint64_t ArtifactCursor::bytes_read() const {
   const State& state = *state_;
-  return state.in_frame ? state.frame.offset + state.decoder.bytes_read() : state.finished_bytes;
+  return state.in_frame ? state.frame.offset + state.events.bytes_read() : state.finished_bytes;
 }
 
 }  // namespace memtrack

@@ -24,6 +24,8 @@ std::string_view to_string(ErrorCode code) {
   switch (code) {
     case ErrorCode::kIo:
       return "io";
+    case ErrorCode::kFileShrank:
+      return "file_shrank";
     case ErrorCode::kEmptyFile:
       return "empty_file";
     case ErrorCode::kNotAnArtifact:

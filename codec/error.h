@@ -11,6 +11,7 @@ namespace memtrack {
 
 enum class ErrorCode : std::uint8_t {
   kIo,                   ///< a system call on a file failed; `system_errno` says why
+  kFileShrank,           ///< the file lost bytes while it was read
   kEmptyFile,            ///< 0 bytes: not even the empty frame that a run without events has
   kNotAnArtifact,        ///< the first bytes are no zstd frame
   kCorruptFrame,         ///< a frame that is not a cut last one can't be decoded
