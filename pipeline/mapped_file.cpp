@@ -1,12 +1,17 @@
 #include "pipeline/mapped_file.h"
 
 #include <cerrno>
+#include <optional>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 #include <boost/interprocess/exceptions.hpp>
 #include <boost/interprocess/file_mapping.hpp>
 #include <boost/interprocess/mapped_region.hpp>
+
+#include "pipeline/mapping_guard.h"
 
 namespace memtrack::pipeline {
 namespace {
@@ -32,7 +37,9 @@ Error cannot_read(const std::string& path, int system_errno) {
 
 struct MappedFile::State {
   std::string path;
+  ipc::file_mapping file = {};  // kept open: its size is asked for
   ipc::mapped_region region = {};
+  std::optional<MappingGuard> guard = {};  // goes before the region
 };
 
 MappedFile::MappedFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -47,11 +54,14 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
   if (auto regular = check_regular(status, path); !regular) return std::unexpected(regular.error());
   auto state = std::make_unique<State>(path);
   try {
-    const ipc::file_mapping file(path.c_str(), ipc::read_only);
-    if (::fstat(file.get_mapping_handle().handle, &status) != 0) return std::unexpected(cannot_read(path, errno));
+    state->file = ipc::file_mapping(path.c_str(), ipc::read_only);
+    if (::fstat(state->file.get_mapping_handle().handle, &status) != 0)
+      return std::unexpected(cannot_read(path, errno));
     if (auto regular = check_regular(status, path); !regular) return std::unexpected(regular.error());
     if (status.st_size > 0) {
-      state->region = ipc::mapped_region(file, ipc::read_only, 0, static_cast<std::size_t>(status.st_size));
+      state->region = ipc::mapped_region(state->file, ipc::read_only, 0, static_cast<std::size_t>(status.st_size));
+      state->guard.emplace(
+          std::span(static_cast<const std::byte*>(state->region.get_address()), state->region.get_size()));
     }
   } catch (const ipc::interprocess_exception& exception) {
     return std::unexpected(cannot_read(path, exception.get_native_error()));
@@ -65,6 +75,24 @@ std::span<const std::byte> MappedFile::bytes() const {
 
 const std::string& MappedFile::path() const {
   return state_->path;
+}
+
+Result<void> MappedFile::check_whole() const {
+  struct stat status = {};
+  // The size tells of a lost part of the last page, too, which reads as zeros without a fault.
+  const bool known = ::fstat(state_->file.get_mapping_handle().handle, &status) == 0;
+  const bool shorter = !known || std::cmp_less(status.st_size, state_->region.get_size());
+  if (!shorter && (!state_->guard || !state_->guard->hit())) return {};
+  return std::unexpected(Error{
+      .code = ErrorCode::kFileShrank, .message = "the file became shorter while it was read", .path = state_->path});
+}
+
+void MappedFile::release(std::uint64_t offset, std::uint64_t size) const {
+  static const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t begin = offset / page_bytes * page_bytes;
+  if (size == 0) return;
+  // Only advice: a failure changes nothing. A zero page of the guard is replaced by a zero page.
+  (void)::madvise(const_cast<std::byte*>(bytes().data()) + begin, offset + size - begin, MADV_DONTNEED);
 }
 
 }  // namespace memtrack::pipeline

@@ -81,6 +81,10 @@ void ReplaySource::read_step() {
   step_.clear();
   given_ = 0;
   auto status = cursor_->next(step_, kChunkPayloadBytes);
+  if (auto whole = file_->check_whole(); !whole) {
+    step_.clear();  // may be made of zeros
+    status = std::unexpected(std::move(whole.error()));
+  }
   if (status) {
     at_end_ = *status == ArtifactCursor::Status::kEnd;
     return;

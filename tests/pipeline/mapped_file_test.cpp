@@ -1,6 +1,9 @@
 #include "pipeline/mapped_file.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <sys/stat.h>
 
@@ -28,6 +31,50 @@ TEST_CASE("a file of 0 bytes is an empty span, not an error (A7)") {
   const auto file = MappedFile::open(folder / "file");
   REQUIRE(file);
   CHECK(file->bytes().empty());
+}
+
+TEST_CASE("a file that shrinks while it is mapped reads as zeros and says so") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "file") << std::string(100'000, 'x');
+  const auto file = MappedFile::open(folder / "file");
+  const auto other = MappedFile::open(folder / "file");
+  REQUIRE(file);
+  CHECK(file->check_whole());
+  SUBCASE("by pages, and grows again") {
+    std::filesystem::resize_file(folder / "file", 5'000);
+    CHECK(file->bytes()[50'000] == std::byte{0});
+    CHECK(file->bytes()[99'999] == std::byte{0});
+    CHECK(file->bytes()[4'999] == std::byte{'x'});
+    std::filesystem::resize_file(folder / "file", 100'000);
+    REQUIRE_FALSE(file->check_whole());
+    CHECK(file->check_whole().error().code == ErrorCode::kFileShrank);
+    CHECK(to_string(file->check_whole().error()) == folder / "file: the file became shorter while it was read");
+    CHECK(other->check_whole());  // has read nothing of what was lost
+  }
+  SUBCASE("by a part of its last page, which no fault tells") {
+    std::filesystem::resize_file(folder / "file", 99'990);
+    CHECK(file->bytes()[99'995] == std::byte{0});
+    REQUIRE_FALSE(file->check_whole());
+  }
+  SUBCASE("and is released") {
+    std::filesystem::resize_file(folder / "file", 5'000);
+    CHECK(file->bytes()[50'000] == std::byte{0});
+    file->release(0, 100'000);
+    CHECK(file->bytes()[50'000] == std::byte{0});
+    CHECK(file->bytes()[0] == std::byte{'x'});
+  }
+}
+
+TEST_CASE("released pages are read from the file again") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "file") << std::string(100'000, 'x');
+  const auto file = MappedFile::open(folder / "file");
+  REQUIRE(file);
+  for (const std::uint64_t offset : {0, 1, 4096, 50'000, 99'999}) {
+    file->release(offset, std::min<std::uint64_t>(20'000, 100'000 - offset));
+    CHECK(file->bytes()[offset] == std::byte{'x'});
+    CHECK(file->bytes()[99'999] == std::byte{'x'});
+  }
 }
 
 TEST_CASE("what can't be mapped is told in one sentence") {
