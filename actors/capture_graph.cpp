@@ -14,13 +14,6 @@
 
 namespace memtrack::actors {
 
-// The scheduler has the supervisor only: one thread, which sleeps when it has nothing to do ("sharing"; the default
-// policy polls for work to steal).
-CaptureGraph::Config::Config() {
-  set("scheduler.policy", caf::atom("sharing"));
-  set("scheduler.max-threads", std::size_t{1});
-}
-
 CaptureGraph::CaptureGraph(CaptureShared& shared) : shared_(shared), system_(config_) {
   try {
     spawn_stages();

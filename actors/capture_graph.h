@@ -2,10 +2,10 @@
 #pragma once
 
 #include <caf/actor_system.hpp>
-#include <caf/actor_system_config.hpp>
 
 #include "actors/capture_shared.h"
 #include "actors/stage_actor.h"
+#include "actors/system_config.h"
 
 namespace memtrack::actors {
 
@@ -24,16 +24,12 @@ class CaptureGraph {
   [[nodiscard]] const Team& team() const { return team_; }
 
  private:
-  struct Config : caf::actor_system_config {
-    Config();
-  };
-
   void spawn_stages();
   void connect_doorbells();
   void end_actors();
 
   CaptureShared& shared_;
-  Config config_;
+  SystemConfig config_;
   caf::actor_system system_;  // its destructor joins all threads
   Team team_;                 // goes before that
 };

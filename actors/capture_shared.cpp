@@ -52,6 +52,10 @@ std::size_t idle_chunks(const CaptureOptions& options) {
   return std::min<std::size_t>(options.queue.items, 64) + per_batch * (window_size(options) + 1);
 }
 
+pipeline::QueueLimits limits_of(const pipeline::QueueOptions& options) {
+  return {.items = options.items, .bytes = options.bytes};
+}
+
 std::string seconds(std::chrono::nanoseconds time) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f s", std::chrono::duration<double>(time).count());
@@ -82,9 +86,9 @@ CaptureShared::CaptureShared(std::unique_ptr<pipeline::EventSource> event_source
       event_pool(idle_chunks(options),
                  [events = chunk_events(options)] { return std::make_unique<EventBatch>(events); }),
       byte_pool(2 * window_size(options), [] { return std::make_unique<ByteBuffer>(); }),
-      chunks(options.queue, 1, 1),
-      batches(options.queue, 1, options.compress.workers),
-      frames(options.queue, options.compress.workers, 1),
+      chunks(limits_of(options.queue), 1, 1),
+      batches(limits_of(options.queue), 1, options.compress.workers),
+      frames(limits_of(options.queue), options.compress.workers, 1),
       window(window_size(options)),
       window_bell(/*armed=*/false),
       live_compressors(options.compress.workers),

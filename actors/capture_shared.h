@@ -9,6 +9,7 @@
 
 #include "actors/capture_board.h"
 #include "actors/capture_pipeline.h"
+#include "actors/hop.h"
 #include "actors/live_counters.h"
 #include "actors/stage_watch.h"
 #include "pipeline/artifact_writer.h"
@@ -25,22 +26,6 @@
 #include "pipeline/sequence_window.h"
 
 namespace memtrack::actors {
-
-/// A queue with the handles of everybody who uses it, made before traffic begins.
-template <class T>
-struct Hop {
-  using Queue = pipeline::BoundedQueue<T>;
-
-  Hop(const pipeline::QueueOptions& options, std::uint32_t producer_count, std::uint32_t consumer_count)
-      : queue({.items = options.items, .bytes = options.bytes}) {
-    for (std::uint32_t i = 0; i < producer_count; ++i) producers.emplace_back(queue);
-    for (std::uint32_t i = 0; i < consumer_count; ++i) consumers.emplace_back(queue);
-  }
-
-  Queue queue;  // before its handles: they go first
-  std::vector<typename Queue::Producer> producers;
-  std::vector<typename Queue::Consumer> consumers;
-};
 
 /// Owns the source, the stages and the queues between them.
 ///

@@ -1,8 +1,7 @@
-// StageActor: what the actors of all stages have in common.
+// StageActor: what the actors of the stages of a capture have in common.
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <vector>
 
 #include <caf/actor.hpp>
@@ -10,7 +9,7 @@
 
 #include "actors/capture_shared.h"
 #include "actors/messages.h"
-#include "actors/ordered_mailbox.h"
+#include "actors/step_actor.h"
 
 namespace memtrack::actors {
 
@@ -23,32 +22,14 @@ struct Team {
   caf::actor writer;
 };
 
-/// Runs a stage on a thread of its own, one step a message: so control messages come in between, however busy the
-/// stage is, and a stage that waits takes no time.
-///
-/// A step takes one item or hands one on, and says what is next. kWait: a doorbell is armed, or a message will come
-/// that changes something; any message may lead to a step, so a step looks at everything anew. Failure: an error from a
-/// step, or an exception from anywhere in the actor, is the stage's failure; it stops. However the actor ends, its
-/// output is closed and the supervisor hears of a failure.
-class StageActor : public OrderedMailbox {
- public:
-  void on_exit() final;
-
+/// A stage of a capture. However the actor ends, its output is closed and the supervisor hears of a failure.
+class StageActor : public StepActor {
  protected:
-  enum class Next { kAgain, kWait, kStop };
-
   StageActor(caf::actor_config& config, CaptureShared& shared, const Team& team, StageId stage,
              std::uint32_t worker = 0);
 
-  [[nodiscard]] virtual Result<Next> step() = 0;
-  /// At the actor's end, whatever the reason: close the output, drop items and promises (a promise holds its actor).
-  virtual void release() = 0;
-
   /// Handlers of work, room, stats and ping.
   [[nodiscard]] caf::message_handler common_behavior();
-  /// Something may have changed: makes a step, where none is on its way already. From message handlers only.
-  void wake();
-  void fail(Error error);
 
   /// kWait, counted, where the producer has to wait for room; else kAgain. After kFull.
   template <class Producer>
@@ -60,15 +41,11 @@ class StageActor : public OrderedMailbox {
 
   CaptureShared& shared_;
   const Team& team_;
-  StageWatch& watch_;
 
  private:
-  void run_step();
-  void handle_exception(const std::exception_ptr& thrown);
+  void report(Error error) final;
 
   const StageId stage_;
-  bool step_sent_ = false;  // a `work` of its own is in the mailbox
-  bool stopped_ = false;    // by its own decision
 };
 
 }  // namespace memtrack::actors
