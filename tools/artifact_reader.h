@@ -1,43 +1,29 @@
-// What the reading commands share: an artifact from its path to batches of events, with its state at the end.
+// What the reading commands share: an artifact from its path to its selected events, with its state at the end.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <span>
 #include <string>
+#include <string_view>
 
-#include "codec/error.h"
-#include "codec/event_batch.h"
-#include "codec/event_decoder.h"
+#include "pipeline/read_parts.h"
+#include "tools/reader_options.h"
 
 namespace memtrack::tools {
 
-struct ReadOutcome {
-  bool truncated = false;           ///< the last frame is cut; the events before the cut were given
-  std::optional<Error> error = {};  ///< damage, or no artifact; the events before it were given
-  bool stopped = false;             ///< the sink wanted no more
-  DecodeCounters counters = {};
-  std::uint64_t frames = 0;  ///< data frames
-};
+using pipeline::ReadOutcome;
 
-/// Takes a batch; false ends the reading.
-using BatchSink = std::function<bool(const EventBatch&)>;
+/// Gives the selected events to `consumer`, in file order, decoded on options.workers threads; where there is a
+/// `render` it is called by those. A file that can't be opened is an outcome like any other. Progress is shown where
+/// `show_progress` is set.
+[[nodiscard]] ReadOutcome read_artifact(const std::string& path, const ReaderOptions& options, bool show_progress,
+                                        const pipeline::PartConsumer& consumer, const pipeline::Render& render = {});
 
-/// Gives all events of `artifact` to `sink`, in file order, in bounded memory. `path` completes the error. Progress is
-/// shown where `show_progress` is set.
-[[nodiscard]] ReadOutcome read_artifact(std::span<const std::byte> artifact, const std::string& path,
-                                        bool show_progress, const BatchSink& sink);
-
+/// What sets several files apart in an output: "==> PATH <==", or {"file":PATH}.
+[[nodiscard]] std::string file_heading(const std::string& path, bool json);
 /// Tells what there is to tell of an outcome; `verb` says what was done with the events ("printed").
 void say_outcome(const ReadOutcome& outcome, const std::string& path, std::string_view verb);
 /// kExitWhole, kExitTruncated, kExitDamaged or kExitNoArtifact.
 [[nodiscard]] int outcome_exit_code(const ReadOutcome& outcome);
 /// "whole", "truncated", "damaged", "no artifact".
 [[nodiscard]] std::string_view outcome_name(const ReadOutcome& outcome);
-
-/// A file that shrinks while it is mapped ends the program with a sentence and kExitDamaged, not with a core dump.
-/// `path` is that of the file being read; it must stay valid.
-void guard_mapped_file(const char* path);
 
 }  // namespace memtrack::tools

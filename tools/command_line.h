@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tools/config.h"
-#include "tools/dump_command.h"
+#include "tools/reader_options.h"
 
 namespace memtrack::tools {
 
@@ -19,16 +19,19 @@ struct PrintConfigCall {
   Config config = {};
 };
 struct DumpCall {
-  ReadOptions options = {};
+  ReaderOptions options = {};
+};
+struct ModulesCall {
+  ReaderOptions options = {};
 };
 struct StatCall {
-  ReadOptions options = {};
+  ReaderOptions options = {};
 };
 /// --help and --version: text for standard output.
 struct TextCall {
   std::string text = {};
 };
-using Call = std::variant<CaptureCall, PrintConfigCall, DumpCall, StatCall, TextCall>;
+using Call = std::variant<CaptureCall, PrintConfigCall, DumpCall, ModulesCall, StatCall, TextCall>;
 
 struct UsageError {
   std::string message = {};

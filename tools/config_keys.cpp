@@ -188,6 +188,15 @@ void add_stage_keys(std::vector<Key>& keys) {
                           {100 * kMillisecond, kHour}, MT_MEMBER(capture.shutdown_deadline)));
 }
 
+void add_read_keys(std::vector<Key>& keys) {
+  keys.push_back(plain<std::vector<std::string>>(
+      KeyType::kTextList, {"read", "files", "Artifacts to print, instead of recording one"}, MT_MEMBER(read.files)));
+  keys.push_back(choice({"read", "select", "Events to print: all, or those of modules (Mapping, Fork, Exec)"},
+                        {"all", "modules"}, MT_MEMBER(read.select)));
+  keys.push_back(integer({"read", "workers", "Decoders that work side by side; 0 takes one a processor", "workers"},
+                         {0, 64}, MT_MEMBER(read.workers)));
+}
+
 void add_report_keys(std::vector<Key>& keys) {
   keys.push_back(choice(
       {"log", "level", "What is told on stderr: errors; losses and notes too; the summary too; stage counters too"},
@@ -208,6 +217,7 @@ std::span<const Key> config_keys() {
     add_source_keys(all);
     add_target_keys(all);
     add_stage_keys(all);
+    add_read_keys(all);
     add_report_keys(all);
     return all;
   }();

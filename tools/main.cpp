@@ -14,6 +14,7 @@
 #include "tools/dump_command.h"
 #include "tools/exit_code.h"
 #include "tools/log.h"
+#include "tools/modules_command.h"
 #include "tools/output_stream.h"
 #include "tools/stat_command.h"
 
@@ -38,6 +39,10 @@ struct Runner {
   int operator()(const DumpCall& call) const {
     ignore_write_signals();
     return run_dump(call.options);
+  }
+  int operator()(const ModulesCall& call) const {
+    ignore_write_signals();
+    return run_modules(call.options);
   }
   int operator()(const StatCall& call) const {
     ignore_write_signals();

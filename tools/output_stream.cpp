@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <poll.h>
-#include <string_view>
 #include <unistd.h>
 
 #include "codec/error.h"
@@ -12,7 +11,12 @@
 namespace memtrack::tools {
 
 bool OutputStream::flush() {
-  std::string_view left = text_;
+  (void)put(text_);
+  text_.clear();
+  return errno_ == 0;
+}
+
+bool OutputStream::put(std::string_view left) {
   while (!left.empty() && errno_ == 0) {
     const ssize_t written = ::write(fd_, left.data(), left.size());
     if (written >= 0) {
@@ -25,7 +29,6 @@ bool OutputStream::flush() {
       errno_ = errno;
     }
   }
-  text_.clear();
   return errno_ == 0;
 }
 

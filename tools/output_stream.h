@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace memtrack::tools {
 
@@ -17,6 +18,8 @@ class OutputStream {
   [[nodiscard]] std::string& text() { return text_; }
   [[nodiscard]] bool flush_if_full() { return text_.size() < kFlushBytes || flush(); }
   [[nodiscard]] bool flush();
+  /// What is appended so far, then `text`, which is not copied.
+  [[nodiscard]] bool write(std::string_view text) { return flush() && put(text); }
 
   [[nodiscard]] bool failed() const { return errno_ != 0; }
   [[nodiscard]] bool reader_gone() const;
@@ -24,6 +27,8 @@ class OutputStream {
 
  private:
   static constexpr std::size_t kFlushBytes = 256u << 10;
+
+  [[nodiscard]] bool put(std::string_view text);
 
   int fd_;
   int errno_ = 0;

@@ -46,29 +46,39 @@ std::optional<std::uint64_t> raw_bytes(std::span<const std::byte> artifact) {
   }
 }
 
-std::optional<LossCounters> indexed_losses(std::span<const std::byte> artifact) {
-  const Result<std::optional<ParsedIndex>> index = parse_index(artifact);
-  if (!index || !*index) return std::nullopt;
-  return (*index)->digest.losses;
+// Fills in what the index knows.
+void ask_index(std::span<const std::byte> artifact, bool may_answer, StatReport& report) {
+  Result<std::optional<ParsedIndex>> index = parse_index(artifact);
+  if (!index || !*index) return;
+  Digest& digest = (*index)->digest;
+  report.losses = digest.losses;
+  if (!may_answer) return;
+  report.outcome.frames = digest.frames.size();
+  report.raw_bytes = 0;
+  for (const IndexedFrame& frame : digest.frames) *report.raw_bytes += frame.decompressed_bytes;
+  report.digest = std::move(digest);
 }
 
-int stat_file(const std::string& path, bool json, OutputStream& out) {
+int stat_file(const std::string& path, const ReaderOptions& options, OutputStream& out) {
   const Result<pipeline::MappedFile> file = pipeline::MappedFile::open(path);
   if (!file) {
     say_error(to_string(file.error()));
     return reader_exit_code(file.error().code);
   }
-  guard_mapped_file(path.c_str());
   StatReport report{.path = path, .file_bytes = file->bytes().size()};
-  report.outcome = read_artifact(file->bytes(), path, ::isatty(STDERR_FILENO) == 1, [&](const EventBatch& batch) {
-    report.statistics.add(batch);
-    return true;
-  });
+  ask_index(file->bytes(), !options.full && options.use_index, report);
+  if (!report.digest) {
+    report.outcome = read_artifact(path, options, ::isatty(STDERR_FILENO) == 1, [&](const pipeline::PartView& part) {
+      report.statistics.add(part.events);
+      return true;
+    });
+    if (outcome_exit_code(report.outcome) != kExitNoArtifact) report.raw_bytes = raw_bytes(file->bytes());
+  }
+  // What was read of a file that has shrunk meanwhile may be zeros.
+  if (auto whole = file->check_whole(); !whole) report.outcome.error = std::move(whole.error());
   const int code = outcome_exit_code(report.outcome);
   if (code != kExitNoArtifact) {
-    report.raw_bytes = raw_bytes(file->bytes());
-    report.losses = indexed_losses(file->bytes());
-    (json ? append_stat_json : append_stat_text)(report, out.text());
+    (options.json ? append_stat_json : append_stat_text)(report, out.text());
     (void)out.flush();
   }
   if (!out.failed()) say_outcome(report.outcome, path, "counted");
@@ -77,11 +87,11 @@ int stat_file(const std::string& path, bool json, OutputStream& out) {
 
 }  // namespace
 
-int run_stat(const ReadOptions& options) {
+int run_stat(const ReaderOptions& options) {
   OutputStream out(STDOUT_FILENO);
   int worst = kExitWhole;
   for (const std::string& path : options.files) {
-    worst = std::max(worst, stat_file(path, options.json, out));
+    worst = std::max(worst, stat_file(path, options, out));
     if (out.failed()) break;
   }
   return finish_output(out, worst);

@@ -1,8 +1,12 @@
 #include "tools/stat_report.h"
 
+#include <algorithm>
 #include <iterator>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "tools/capture_report.h"
@@ -31,10 +35,33 @@ std::string losses_text(const StatReport& report) {
   return report.losses->total() == 0 ? "0" : loss_text(*report.losses);
 }
 
-std::string time_text(const ArtifactStatistics& statistics) {
-  if (statistics.events() == 0) return "no events";
-  const std::uint64_t first = statistics.first_timestamp_ns();
-  const std::uint64_t last = statistics.last_timestamp_ns();
+// What the index says of all frames together.
+FrameSummary sum_of(const Digest& digest) {
+  FrameSummary all;
+  for (const IndexedFrame& frame : digest.frames) {
+    const FrameSummary& one = frame.summary;
+    if (one.event_count == 0) continue;
+    all.first_timestamp_ns =
+        all.event_count == 0 ? one.first_timestamp_ns : std::min(all.first_timestamp_ns, one.first_timestamp_ns);
+    all.last_timestamp_ns = std::max(all.last_timestamp_ns, one.last_timestamp_ns);
+    all.event_count += one.event_count;
+    all.module_event_count += one.module_event_count;
+    all.kinds |= one.kinds;
+  }
+  return all;
+}
+
+std::vector<std::string_view> kind_names(KindSet kinds) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < kEventKindCount; ++i) {
+    const auto kind = static_cast<EventKind>(i);
+    if ((kinds & kind_bit(kind)) != 0) names.push_back(to_string(kind));
+  }
+  return names;
+}
+
+std::string time_text(std::uint64_t events, std::uint64_t first, std::uint64_t last) {
+  if (events == 0) return "no events";
   return fmt::format("{} ({} to {} ns)", human_duration(static_cast<std::int64_t>(last - first)), first, last);
 }
 
@@ -100,17 +127,56 @@ Json processes_json(const ArtifactStatistics& statistics) {
   return all;
 }
 
+void append_head(const StatReport& report, std::uint64_t events, std::uint64_t first, std::uint64_t last,
+                 std::string& out) {
+  const auto to = std::back_inserter(out);
+  fmt::format_to(to, "{}\n", printable(report.path));
+  fmt::format_to(to, "  state      {}\n",
+                 report.digest ? "complete; the data was not read (--full does)" : outcome_name(report.outcome));
+  fmt::format_to(to, "  size       {}\n", sizes_text(report));
+  fmt::format_to(to, "  time       {}\n", time_text(events, first, last));
+  fmt::format_to(to, "  lost       {}\n", losses_text(report));
+}
+
+void append_index_text(const StatReport& report, std::string& out) {
+  const FrameSummary all = sum_of(*report.digest);
+  append_head(report, all.event_count, all.first_timestamp_ns, all.last_timestamp_ns, out);
+  fmt::format_to(std::back_inserter(out), "  events     {}, {} of them of modules\n", human_count(all.event_count),
+                 human_count(all.module_event_count));
+  fmt::format_to(std::back_inserter(out), "  kinds      {}\n", fmt::join(kind_names(all.kinds), " "));
+}
+
+Json index_json(const Digest& digest) {
+  const FrameSummary all = sum_of(digest);
+  return Json{{"first_timestamp", all.first_timestamp_ns},
+              {"last_timestamp", all.last_timestamp_ns},
+              {"events", all.event_count},
+              {"module_events", all.module_event_count},
+              {"kinds_present", kind_names(all.kinds)}};
+}
+
+Json decoded_json(const StatReport& report) {
+  const ArtifactStatistics& statistics = report.statistics;
+  Json json{{"first_timestamp", statistics.first_timestamp_ns()}, {"last_timestamp", statistics.last_timestamp_ns()}};
+  json["events"] = statistics.events();
+  json["kinds"] = kinds_json(statistics);
+  json["unknown_kinds"] = report.outcome.counters.unknown_kinds;
+  json["unknown_keys"] = report.outcome.counters.unknown_keys;
+  json.update(heap_json(statistics.heap()));
+  json["peak_live_bytes"] = statistics.peak_live_bytes();
+  json["unknown_frees"] = statistics.unknown_frees();
+  json["processes"] = processes_json(statistics);
+  return json;
+}
+
 }  // namespace
 
 void append_stat_text(const StatReport& report, std::string& out) {
+  if (report.digest) return append_index_text(report, out);
   const ArtifactStatistics& statistics = report.statistics;
   const HeapStatistics heap = statistics.heap();
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "{}\n", printable(report.path));
-  fmt::format_to(to, "  state      {}\n", outcome_name(report.outcome));
-  fmt::format_to(to, "  size       {}\n", sizes_text(report));
-  fmt::format_to(to, "  time       {}\n", time_text(statistics));
-  fmt::format_to(to, "  lost       {}\n", losses_text(report));
+  append_head(report, statistics.events(), statistics.first_timestamp_ns(), statistics.last_timestamp_ns(), out);
   fmt::format_to(to, "  allocated  {} in {}\n", human_size(heap.allocated_bytes),
                  human_count(heap.allocations, "allocation"));
   fmt::format_to(to, "  live       {} in {} at the end, {} at the peak\n", human_size(heap.live_bytes),
@@ -125,21 +191,14 @@ void append_stat_text(const StatReport& report, std::string& out) {
 }
 
 void append_stat_json(const StatReport& report, std::string& out) {
-  const ArtifactStatistics& statistics = report.statistics;
-  Json json{{"file", report.path}, {"state", outcome_name(report.outcome)}, {"file_bytes", report.file_bytes}};
+  Json json{{"file", report.path},
+            {"state", report.digest ? "complete" : outcome_name(report.outcome)},
+            {"decoded", !report.digest},
+            {"file_bytes", report.file_bytes}};
   json["frames"] = report.outcome.frames;
   json["raw_bytes"] = report.raw_bytes ? Json(*report.raw_bytes) : Json(nullptr);
-  json["first_timestamp"] = statistics.first_timestamp_ns();
-  json["last_timestamp"] = statistics.last_timestamp_ns();
   json["lost"] = losses_json(report);
-  json["events"] = statistics.events();
-  json["kinds"] = kinds_json(statistics);
-  json["unknown_kinds"] = report.outcome.counters.unknown_kinds;
-  json["unknown_keys"] = report.outcome.counters.unknown_keys;
-  json.update(heap_json(statistics.heap()));
-  json["peak_live_bytes"] = statistics.peak_live_bytes();
-  json["unknown_frees"] = statistics.unknown_frees();
-  json["processes"] = processes_json(statistics);
+  json.update(report.digest ? index_json(*report.digest) : decoded_json(report));
   out += json.dump(-1, ' ', false, Json::error_handler_t::replace);
   out += '\n';
 }

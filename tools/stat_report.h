@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "codec/index.h"
 #include "codec/loss.h"
 #include "tools/artifact_reader.h"
 #include "tools/artifact_statistics.h"
@@ -18,6 +19,7 @@ struct StatReport {
   std::uint64_t file_bytes = 0;
   std::optional<std::uint64_t> raw_bytes = {};  ///< decompressed; nothing where it can't be told
   std::optional<LossCounters> losses = {};      ///< nothing without an index
+  std::optional<Digest> digest = {};            ///< the index answers: nothing was decoded, `statistics` is empty
 };
 
 /// Appends some lines for people.

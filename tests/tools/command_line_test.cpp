@@ -85,6 +85,40 @@ TEST_CASE("readers take files before and behind the dashes and end with 2 when c
   CHECK(refused({}).exit_code == 2);
 }
 
+TEST_CASE("dump and modules take a selection") {
+  const auto dump = std::get<DumpCall>(parsed({"dump", "a", "--kinds", "Malloc,Fork", "--pid", "7", "--pid=8",
+                                               "--since", "10", "--until", "20", "--workers", "2", "--no-index"}));
+  const ReaderOptions& options = dump.options;
+  CHECK(options.files == Arguments{"a"});
+  CHECK(options.selection.kinds == (kind_bit(EventKind::kMalloc) | kind_bit(EventKind::kFork)));
+  CHECK(options.selection.pids == std::vector<std::int32_t>{7, 8});
+  CHECK(options.selection.since_ns == 10);
+  CHECK(options.selection.until_ns == 20);
+  CHECK(options.workers == 2);
+  CHECK_FALSE(options.use_index);
+  CHECK(std::get<DumpCall>(parsed({"dump", "--modules", "a"})).options.selection.kinds == kModuleKinds);
+  const auto modules = std::get<ModulesCall>(parsed({"modules", "a", "--maps", "7", "--at", "99"}));
+  CHECK(modules.options.selection.only_modules());
+  CHECK(modules.options.maps_pid == 7);
+  CHECK(modules.options.maps_at_ns == 99);
+  CHECK(std::get<StatCall>(parsed({"stat", "a", "--full"})).options.full);
+  CHECK(refused({"dump", "a", "--kinds", "Mallok"}).message.find("Mallok") != std::string::npos);
+  CHECK(refused({"dump", "a", "--kinds", "Free", "--modules"}).exit_code == 2);
+  CHECK(refused({"dump", "a", "--workers", "65"}).exit_code == 2);
+  CHECK(refused({"modules", "a", "--at", "99"}).exit_code == 2);
+  CHECK(refused({"modules", "a", "--maps", "1", "--since", "99"}).exit_code == 2);
+  CHECK(refused({"stat", "a", "--pid", "1"}).exit_code == 2);
+}
+
+TEST_CASE("a configuration with read.files reads") {
+  const std::string file = MEMTRACK_CONFIGS_DIR "/read.toml";
+  const auto call = std::get<DumpCall>(parsed({"--config", file, "--set", "read.workers=3"}));
+  CHECK(call.options.files == Arguments{"tests/golden/realistic_3frames.memtrack"});
+  CHECK(call.options.selection.kinds == kModuleKinds);
+  CHECK(call.options.workers == 3);
+  CHECK(refused({"--config", file, "--", "ls"}).message.find("exclude") != std::string::npos);
+}
+
 TEST_CASE("--print-config wants the effective settings, not a capture") {
   const auto call =
       std::get<PrintConfigCall>(parsed({"record", "--print-config", "--set", "batch.events=9", "--", "ls"}));

@@ -87,4 +87,32 @@ TEST_CASE("truncated and damaged files say so, and an unknown size is null") {
   CHECK(json_of(report)["state"] == "damaged");
 }
 
+TEST_CASE("an index answers with what it knows, and says that nothing was decoded") {
+  StatReport report{.path = "a", .file_bytes = 1000, .raw_bytes = 5000, .losses = LossCounters{}, .digest = Digest{}};
+  const auto frame = [&](std::uint64_t events, std::uint64_t first, std::uint64_t last, KindSet kinds) {
+    report.digest->frames.push_back({.summary = {.event_count = events,
+                                                 .module_event_count = events / 10,
+                                                 .first_timestamp_ns = first,
+                                                 .last_timestamp_ns = last,
+                                                 .kinds = kinds}});
+  };
+  frame(100, 50, 90, kind_bit(EventKind::kMalloc));
+  frame(0, 0, 0, 0);
+  frame(20, 40, 60, kind_bit(EventKind::kFork));
+  const auto json = json_of(report);
+  CHECK(json["state"] == "complete");
+  CHECK(json["decoded"] == false);
+  CHECK(json["events"] == 120);
+  CHECK(json["module_events"] == 12);
+  CHECK(json["first_timestamp"] == 40);
+  CHECK(json["last_timestamp"] == 90);
+  CHECK(json["kinds_present"] == nlohmann::json::array({"Malloc", "Fork"}));
+  CHECK(json["lost"]["total"] == 0);
+  const std::string text = text_of(report);
+  for (const char* part : {"not read", "(40 to 90 ns)", "120, 12 of them of modules", "Malloc Fork"}) {
+    INFO(part);
+    CHECK(text.find(part) != std::string::npos);
+  }
+}
+
 }  // namespace
