@@ -47,7 +47,7 @@ void Sampler::sample_resident(TrackedProcess& process, std::uint64_t ticks) {
     Note note{.ticks = ticks};
     note.event.kind = EventKind::kRss;
     note.event.tid = process.pid;
-    note.event.rss.member = member;
+    note.event.rss.member = static_cast<std::int64_t>(member);
     note.event.rss.size = bytes;
     process.notes.insert(std::move(note));
   };

@@ -70,7 +70,7 @@ TEST_CASE("released pages are read from the file again") {
   std::ofstream(folder / "file") << std::string(100'000, 'x');
   const auto file = MappedFile::open(folder / "file");
   REQUIRE(file);
-  for (const std::uint64_t offset : {0, 1, 4096, 50'000, 99'999}) {
+  for (const std::uint64_t offset : {0u, 1u, 4096u, 50'000u, 99'999u}) {
     file->release(offset, std::min<std::uint64_t>(20'000, 100'000 - offset));
     CHECK(file->bytes()[offset] == std::byte{'x'});
     CHECK(file->bytes()[99'999] == std::byte{'x'});
