@@ -70,6 +70,9 @@ void UntrackedPrograms::sort_in(std::uint32_t kind, Pending pending) {
       std::erase_if(pending_,
                     [&](const Pending& other) { return other.pid == pending.pid && other.ticks == pending.ticks; });
       return;
+    case MT_NOTICE_ALLOCATOR:
+      bypassed(pending);
+      return;
     case MT_NOTICE_SHELL:  // nobody knows its number; the C library's shell attaches unless something keeps it from
                            // that
       if (pending.flags != 0 || !untrackable_reason(pending.path).empty()) never_attached(pending);
@@ -109,6 +112,11 @@ void UntrackedPrograms::never_attached(const Pending& pending) {
   program.uid = pending.uid;
 }
 
+void UntrackedPrograms::bypassed(const Pending& pending) {
+  const auto key = std::make_pair(printable(pending.path), pending.flags & (MT_BYPASS_MALLOC | MT_BYPASS_NEW));
+  if (bypasses_.size() < kMaxNotes || bypasses_.contains(key)) ++bypasses_[key];
+}
+
 std::vector<std::string> UntrackedPrograms::notes() {
   collect(0);
   for (const Pending& pending : std::exchange(pending_, {})) {
@@ -136,6 +144,13 @@ std::vector<std::string> UntrackedPrograms::notes() {
     }
   }
   if (others > 0) notes.push_back(std::to_string(others) + " processes of other programs were not tracked either");
+  for (const auto& [key, processes] : bypasses_) {
+    const bool all = (key.second & MT_BYPASS_MALLOC) != 0;
+    notes.push_back((processes == 1 ? "a process allocates" : std::to_string(processes) + " processes allocate") +
+                    " by functions in " + key.first + " that bypass the shim: " +
+                    (all ? "of its malloc and free calls only those of other libraries, if any, were recorded"
+                         : "its operator new and delete were not recorded"));
+  }
   const std::uint32_t lost = __atomic_load_n(&segment_.header->notices_lost, __ATOMIC_RELAXED);
   if (lost > 0) {
     notes.push_back("up to " + std::to_string(lost) +

@@ -1,4 +1,4 @@
-// UntrackedPrograms: names the programs of the tree that never attached, and why.
+// UntrackedPrograms: names the programs of the tree that never attached, and why; and allocators that pass the shim by.
 #pragma once
 
 #include <cstdint>
@@ -53,10 +53,12 @@ class UntrackedPrograms {
   void sort_in(std::uint32_t kind, Pending pending);
   [[nodiscard]] bool answered(const Pending& pending) const;
   void never_attached(const Pending& pending);
+  void bypassed(const Pending& pending);
 
   SegmentView segment_;
-  std::deque<Pending> pending_;                                        // by age
-  std::map<std::pair<std::string, std::uint32_t>, Program> programs_;  // by path and flags
+  std::deque<Pending> pending_;                                              // by age
+  std::map<std::pair<std::string, std::uint32_t>, Program> programs_;        // by path and flags
+  std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> bypasses_;  // processes, by path and enum mt_bypass
   std::uint64_t unnamed_ = 0;
   // Stamps of the latest image of each process; of two generations the older one is dropped when the other is full.
   std::unordered_map<std::int32_t, std::uint64_t> answers_;

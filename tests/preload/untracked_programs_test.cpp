@@ -98,6 +98,16 @@ TEST_CASE_FIXTURE(Board,
   CHECK(notes[UntrackedPrograms::kMaxNotes] == "9988 processes of other programs were not tracked either");
 }
 
+TEST_CASE_FIXTURE(Board, "an allocator that bypasses the shim is named with its processes (F12)") {
+  put(MT_NOTICE_ALLOCATOR, 10, 100, "/opt/server", ::geteuid(), MT_BYPASS_MALLOC);
+  put(MT_NOTICE_ALLOCATOR, 11, 100, "/opt/server", ::geteuid(), MT_BYPASS_MALLOC);
+  put(MT_NOTICE_ALLOCATOR, 12, 100, "/opt/libnew.so", ::geteuid(), MT_BYPASS_NEW);
+  const auto notes = untracked.notes();
+  REQUIRE(notes.size() == 2);
+  CHECK(notes[0].starts_with("a process allocates by functions in /opt/libnew.so that bypass the shim: its operator"));
+  CHECK(notes[1].starts_with("2 processes allocate by functions in /opt/server that bypass the shim: of its malloc"));
+}
+
 TEST_CASE_FIXTURE(Board, "nonsense in a notice names nothing and harms nothing") {
   put(MT_NOTICE_EXEC, 10, 100, "/bin/true").kind = 77;
   put(MT_NOTICE_EXEC, 11, 100, std::string(200, 'a')).path_bytes = UINT32_MAX;
