@@ -39,9 +39,16 @@ class OrderedMailbox : public caf::event_based_actor {
     __tsan_release(&mailbox_order_);
     caf::event_based_actor::enqueue(std::move(element), unit);
   }
+  /// An actor of CAF's scheduler is initialised, and then resumed, on whichever of its threads is free.
+  void initialize() override {
+    caf::event_based_actor::initialize();
+    __tsan_release(&mailbox_order_);
+  }
   caf::invoke_message_result consume(caf::mailbox_element& element) override {
     __tsan_acquire(&mailbox_order_);
-    return caf::event_based_actor::consume(element);
+    const caf::invoke_message_result result = caf::event_based_actor::consume(element);
+    __tsan_release(&mailbox_order_);
+    return result;
   }
   /// Frees what nobody has read.
   bool cleanup(caf::error&& reason, caf::execution_unit* unit) override {
