@@ -18,7 +18,8 @@
  *   image: free --CAS by shim--> claimed --shim--> ready --tracker (process gone or image replaced, drained)--> free
  *   ring:  free --CAS by shim--> claimed --shim--> live --shim (thread ends)--> released --tracker (drained)--> free
  *          live --tracker (thread or process gone, drained)--> free
- *   notice: free --CAS by shim--> claimed --shim--> live --tracker (copied) or shim (withdrawn), by CAS--> free
+ *   notice: free --CAS by shim--> claimed --shim--> live --shim (withdrawn), by CAS--> free, or
+ *           live --CAS by tracker--> claimed --tracker (copied)--> free
  *          claimed --tracker (writer gone)--> free
  *   head: only the owning thread. tail: only the tracker.
  *

@@ -44,10 +44,14 @@ void UntrackedPrograms::collect(std::uint64_t now_ns) {
   }
 }
 
-/// Copies, then frees; what is withdrawn in between never was.
+/// Claims, so that nobody withdraws it and fills it anew meanwhile; copies; frees.
 void UntrackedPrograms::take(mt_notice& notice, std::uint64_t now_ns) {
   std::uint32_t state = state_of(notice);
   if (MT_NOTICE_STATE(state) != MT_STATE_LIVE) return;
+  if (!__atomic_compare_exchange_n(&notice.state, &state, static_cast<std::uint32_t>(MT_STATE_CLAIMED), false,
+                                   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+    return;
+  }
   const std::uint32_t kind = __atomic_load_n(&notice.kind, __ATOMIC_RELAXED);
   Pending pending{.pid = __atomic_load_n(&notice.pid, __ATOMIC_RELAXED),
                   .ticks = __atomic_load_n(&notice.ticks, __ATOMIC_RELAXED),
@@ -56,10 +60,7 @@ void UntrackedPrograms::take(mt_notice& notice, std::uint64_t now_ns) {
                   .flags = __atomic_load_n(&notice.flags, __ATOMIC_RELAXED)};
   const std::uint32_t bytes = __atomic_load_n(&notice.path_bytes, __ATOMIC_RELAXED);
   pending.path.assign(notice.path, std::min(bytes, MT_NOTICE_PATH_BYTES));
-  if (!__atomic_compare_exchange_n(&notice.state, &state, static_cast<std::uint32_t>(MT_STATE_FREE), false,
-                                   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-    return;
-  }
+  __atomic_store_n(&notice.state, static_cast<std::uint32_t>(MT_STATE_FREE), __ATOMIC_RELEASE);
   if (bytes > MT_NOTICE_PATH_BYTES) pending.path += "...";
   sort_in(kind, std::move(pending));
 }

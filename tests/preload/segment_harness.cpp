@@ -141,15 +141,18 @@ void SegmentHarness::take_notices() {
   for (mt_notice& notice : segment_->notices) {
     std::uint32_t state = __atomic_load_n(&notice.state, __ATOMIC_ACQUIRE);
     if (MT_NOTICE_STATE(state) != MT_STATE_LIVE) continue;
+    if (!__atomic_compare_exchange_n(&notice.state, &state, static_cast<std::uint32_t>(MT_STATE_CLAIMED), false,
+                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+      continue;
+    }
     SeenNotice seen{.kind = static_cast<mt_notice_kind>(notice.kind),
                     .writer = notice.writer,
                     .pid = notice.pid,
                     .ticks = notice.ticks,
                     .flags = notice.flags,
                     .path = std::string(notice.path, std::min(notice.path_bytes, MT_NOTICE_PATH_BYTES))};
-    const bool ours = __atomic_compare_exchange_n(&notice.state, &state, static_cast<std::uint32_t>(MT_STATE_FREE),
-                                                  false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-    if (ours) notices_seen_.push_back(std::move(seen));
+    __atomic_store_n(&notice.state, static_cast<std::uint32_t>(MT_STATE_FREE), __ATOMIC_RELEASE);
+    notices_seen_.push_back(std::move(seen));
   }
 }
 
