@@ -115,7 +115,22 @@ void UntrackedPrograms::never_attached(const Pending& pending) {
 
 void UntrackedPrograms::bypassed(const Pending& pending) {
   const auto key = std::make_pair(printable(pending.path), pending.flags & (MT_BYPASS_MALLOC | MT_BYPASS_NEW));
-  if (bypasses_.size() < kMaxNotes || bypasses_.contains(key)) ++bypasses_[key];
+  const bool named = bypasses_.size() < kMaxNotes || bypasses_.contains(key);
+  ++(named ? bypasses_[key] : unnamed_bypasses_);
+}
+
+void UntrackedPrograms::add_bypasses(std::vector<std::string>& notes) const {
+  for (const auto& [key, processes] : bypasses_) {
+    const bool all = (key.second & MT_BYPASS_MALLOC) != 0;
+    notes.push_back((processes == 1 ? "a process allocates" : std::to_string(processes) + " processes allocate") +
+                    " by functions in " + key.first + " that bypass the shim: " +
+                    (all ? "of its malloc and free calls only those of other libraries, if any, were recorded"
+                         : "its operator new and delete were not recorded"));
+  }
+  if (unnamed_bypasses_ > 0) {
+    notes.push_back(std::to_string(unnamed_bypasses_) + " times more a process allocates by functions in other files " +
+                    "that bypass the shim");
+  }
 }
 
 std::vector<std::string> UntrackedPrograms::notes() {
@@ -145,13 +160,7 @@ std::vector<std::string> UntrackedPrograms::notes() {
     }
   }
   if (others > 0) notes.push_back(std::to_string(others) + " processes of other programs were not tracked either");
-  for (const auto& [key, processes] : bypasses_) {
-    const bool all = (key.second & MT_BYPASS_MALLOC) != 0;
-    notes.push_back((processes == 1 ? "a process allocates" : std::to_string(processes) + " processes allocate") +
-                    " by functions in " + key.first + " that bypass the shim: " +
-                    (all ? "of its malloc and free calls only those of other libraries, if any, were recorded"
-                         : "its operator new and delete were not recorded"));
-  }
+  add_bypasses(notes);
   const std::uint32_t lost = __atomic_load_n(&segment_.header->notices_lost, __ATOMIC_RELAXED);
   if (lost > 0) {
     notes.push_back("up to " + std::to_string(lost) +

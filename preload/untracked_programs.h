@@ -16,7 +16,8 @@ namespace memtrack::preload {
 /// Takes the shim's notices (struct mt_notice) out of the segment and waits for an image to answer each.
 ///
 /// Use: collect() at each sweep, answer() for each image, notes() at the end of the capture.
-/// Bounds: kMaxPending notices, kMaxPrograms programs; what is beyond is counted without a name. Threads: one.
+/// Bounds: kMaxPending notices, kMaxPrograms programs, kMaxNotes allocators; what is beyond is counted without a name.
+/// Threads: one.
 class UntrackedPrograms {
  public:
   static constexpr std::size_t kMaxPending = 4096;
@@ -54,12 +55,14 @@ class UntrackedPrograms {
   [[nodiscard]] bool answered(const Pending& pending) const;
   void never_attached(const Pending& pending);
   void bypassed(const Pending& pending);
+  void add_bypasses(std::vector<std::string>& notes) const;
 
   SegmentView segment_;
   std::deque<Pending> pending_;                                              // by age
   std::map<std::pair<std::string, std::uint32_t>, Program> programs_;        // by path and flags
   std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> bypasses_;  // processes, by path and enum mt_bypass
   std::uint64_t unnamed_ = 0;
+  std::uint64_t unnamed_bypasses_ = 0;
   // Stamps of the latest image of each process; of two generations the older one is dropped when the other is full.
   std::unordered_map<std::int32_t, std::uint64_t> answers_;
   std::unordered_map<std::int32_t, std::uint64_t> old_answers_;

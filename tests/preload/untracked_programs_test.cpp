@@ -108,6 +108,16 @@ TEST_CASE_FIXTURE(Board, "an allocator that bypasses the shim is named with its 
   CHECK(notes[1].starts_with("2 processes allocate by functions in /opt/server that bypass the shim: of its malloc"));
 }
 
+TEST_CASE_FIXTURE(Board, "however many allocators bypass the shim, none is left out of the count") {
+  for (std::int32_t i = 0; i < 20; ++i) {
+    put(MT_NOTICE_ALLOCATOR, i + 10, 100, "/opt/" + std::to_string(i), ::geteuid(), MT_BYPASS_MALLOC);
+    untracked.collect(0);
+  }
+  const auto notes = untracked.notes();
+  REQUIRE(notes.size() == UntrackedPrograms::kMaxNotes + 1);
+  CHECK(notes.back() == "8 times more a process allocates by functions in other files that bypass the shim");
+}
+
 TEST_CASE_FIXTURE(Board, "nonsense in a notice names nothing and harms nothing") {
   put(MT_NOTICE_EXEC, 10, 100, "/bin/true").kind = 77;
   put(MT_NOTICE_EXEC, 11, 100, std::string(200, 'a')).path_bytes = UINT32_MAX;
