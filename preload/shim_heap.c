@@ -33,9 +33,10 @@ SHIM_HOOK void* malloc(size_t size) {
 extern void* shim_own_malloc(size_t size) __attribute__((alias("malloc"), visibility("hidden")));
 
 /* Entry points that another allocator in front of this library does not have still come here. Their blocks are that
- * one's: they go to its functions, unseen like all of its calls. */
+ * one's: they go to its functions, unseen like all of its calls. The pointers are volatile because a compiler may take
+ * a plain name for the function of this file, where the loader may have bound it to another's. */
 bool shim_malloc_is_bypassed(void) {
-  void* (*volatile const winner)(size_t) = malloc; /* as the loader bound it */
+  void* (*volatile const winner)(size_t) = malloc;
   return winner != shim_own_malloc;
 }
 
@@ -62,8 +63,13 @@ SHIM_HOOK void free(void* block) {
   if (before_free(SHIM_CALLER, block)) shim_real.free(block);
 }
 
+static void free_by_winner(void* block) {
+  void (*volatile const winner)(void*) = free;
+  winner(block);
+}
+
 SHIM_HOOK void cfree(void* block) {
-  if (shim_malloc_is_bypassed()) return free(block);
+  if (shim_malloc_is_bypassed()) return free_by_winner(block);
   if (!before_free(SHIM_CALLER, block)) return;
   if (shim_real.cfree != NULL) {
     shim_real.cfree(block);
@@ -73,7 +79,7 @@ SHIM_HOOK void cfree(void* block) {
 }
 
 SHIM_HOOK void free_sized(void* block, size_t size) {
-  if (shim_malloc_is_bypassed()) return free(block);
+  if (shim_malloc_is_bypassed()) return free_by_winner(block);
   if (!before_free(SHIM_CALLER, block)) return;
   if (shim_real.free_sized != NULL) {
     shim_real.free_sized(block, size);
@@ -83,7 +89,7 @@ SHIM_HOOK void free_sized(void* block, size_t size) {
 }
 
 SHIM_HOOK void free_aligned_sized(void* block, size_t alignment, size_t size) {
-  if (shim_malloc_is_bypassed()) return free(block);
+  if (shim_malloc_is_bypassed()) return free_by_winner(block);
   if (!before_free(SHIM_CALLER, block)) return;
   if (shim_real.free_aligned_sized != NULL) {
     shim_real.free_aligned_sized(block, alignment, size);
@@ -128,10 +134,15 @@ SHIM_HOOK void* realloc(void* block, size_t size) {
   return reallocate(SHIM_CALLER, block, size);
 }
 
+static void* reallocate_by_winner(void* block, size_t size) {
+  void* (*volatile const winner)(void*, size_t) = realloc;
+  return winner(block, size);
+}
+
 SHIM_HOOK void* reallocarray(void* block, size_t count, size_t size) {
   size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) return out_of_memory();
-  if (shim_malloc_is_bypassed()) return realloc(block, bytes);
+  if (shim_malloc_is_bypassed()) return reallocate_by_winner(block, bytes);
   return reallocate(SHIM_CALLER, block, bytes); /* the C library's one would call our realloc */
 }
 
